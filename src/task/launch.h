@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a candidate is launched: the TOML header in leading `//!` lines of the PTX, or the launch JSON that Triton's
+// compiler leaves beside its PTX (docs/candidate.md). Expressions are over the task's sizes and constexprs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+#include "task/task.h"
+
+namespace plumb::task {
+
+struct LaunchHeader {
+  std::string entry;                        // empty: the only entry of the module
+  std::vector<std::string> grid;            // empty: the task's own grid
+  std::vector<std::string> block = {"128"};
+  std::vector<std::string> cluster = {"1"};
+  std::string shared = "0";                 // dynamic shared bytes
+  std::string workspace = "0";              // bytes, zeroed, passed where a parameter says "workspace"
+  // One per entry parameter: an argument's name, an integer expression, or "workspace", "null".
+  std::vector<std::string> params;
+  std::map<std::string, Constant> constexprs;   // Triton's launch JSON; replaces the task's
+  // Divisibility that the code relies on, as Triton's launch promises: pointers and integers.
+  bool divisible_by_16 = false;
+  Place place;
+};
+
+// Finds `//!` lines in the PTX text; without them, FILE with the suffix .json.
+std::optional<LaunchHeader> load_launch(const SourcePtr& ptx, const std::filesystem::path& ptx_path, Findings& findings);
+
+struct BoundLaunch {
+  std::string entry;
+  std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  std::uint32_t shared = 0;
+  std::uint64_t workspace = 0;
+  struct Param { enum class Kind : std::uint8_t { Tensor, Scalar, Integer, Workspace, Null } kind = Kind::Null;
+                 std::string arg; std::int64_t integer = 0; };
+  std::vector<Param> params;
+};
+std::optional<BoundLaunch> bind_launch(const LaunchHeader& header, const Task& task, const Bound& bound, Findings& findings);
+
+}  // namespace plumb::task
