@@ -22,6 +22,9 @@ struct Access {
   std::uint32_t mask = 0;        // lanes that access
   std::uint32_t size = 0;        // bytes per lane (ldmatrix: 16 per row address)
   const std::uint64_t* address = nullptr;  // [32]; shared: offset in the CTA's shared window
+  // Writes: a key of the bytes that each lane stores, [32]; equal keys stand for equal values, so that two lanes that
+  // write the same value to one place can be told from a race. Null: not known.
+  const std::uint64_t* value_key = nullptr;
 };
 
 struct WarpMask {

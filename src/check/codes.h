@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the schedule checker can report.
+#pragma once
+
+#include <span>
+
+#include "base/finding.h"
+
+namespace plumb::check {
+
+extern const Code kRaceShared;
+extern const Code kRaceGlobal;
+extern const Code kRaceCrossCta;
+extern const Code kRaceSameInstr;
+extern const Code kDuplicateWrite;
+extern const Code kUnwaitedRead;
+extern const Code kUnwaitedWrite;
+extern const Code kCopyOverwrites;
+extern const Code kCopySource;
+extern const Code kOverlappingCopies;
+extern const Code kUnwaitedExit;
+extern const Code kBarrierReentry;
+extern const Code kAtomicMix;
+extern const Code kAtomicResult;
+extern const Code kScheduleValue;
+extern const Code kSpin;
+
+std::span<const Code* const> codes();
+
+}  // namespace plumb::check

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a bound task to what the engines take: equal memories, the machine's launch, Triton's call. Both sides of a
+// proof, and `plumb run`, are set up here, so that they cannot disagree about where an argument lies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+#include "domain/memory.h"
+#include "machine/machine.h"
+#include "prove/prove.h"
+#include "task/launch.h"
+#include "task/task.h"
+#include "triton/kernel.h"
+
+namespace plumb::prove {
+
+enum class Data : std::uint8_t {
+  Abstract,  // field domain: float inputs are free variables; metadata and integer tensors are drawn
+  Integers,  // small integers that every float type holds exactly
+  Normal,    // standard normal
+};
+
+struct Setup {
+  task::Bound bound;
+  task::BoundLaunch launch;
+  std::uint64_t seed = 1;  // of drawn tensors
+  Data data = Data::Abstract;
+  // Bytes past a 256-byte boundary at which tensors start: 0 where the candidate's code was promised 16-byte alignment,
+  // else one element, so that a hidden alignment assumption faults.
+  bool is_misaligned = false;
+  bool has_workspace = true;  // false: the spec's memory, whose buffers lie at the same addresses
+};
+
+// Buffers in the order of the bound arguments, then the candidate's workspace.
+std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findings);
+machine::Launch make_launch(const Setup& setup, const Candidate& candidate, const domain::Memory& memory,
+                            Findings& findings);
+triton::Call make_call(const Setup& setup, const triton::Kernel& kernel, const domain::Memory& memory,
+                       Findings& findings);
+
+}  // namespace plumb::prove
