@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 namespace plumb {
 
 namespace file_codes {
 extern constexpr Code kUnreadable{"file.unreadable", "a file cannot be read",
-                           "The named file does not exist, is a directory, or may not be read by this user."};
+                                  "The named file does not exist, is a directory, or may not be read by this user."};
 extern constexpr Code kUnwritable{"file.unwritable", "a file cannot be written",
-                           "The named file cannot be created or written; what was there before is unchanged."};
+                                  "The named file cannot be created or written; what was there before is unchanged."};
 }  // namespace file_codes
 
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/finding.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace plumb {
@@ -13,18 +13,24 @@ constexpr std::string_view kReset = "\x1b[0m";
 
 std::string_view word(Severity severity) {
   switch (severity) {
-    case Severity::Error: return "error";
-    case Severity::Warning: return "warning";
-    case Severity::Note: return "note";
+    case Severity::Error:
+      return "error";
+    case Severity::Warning:
+      return "warning";
+    case Severity::Note:
+      return "note";
   }
   return "error";
 }
 
 std::string_view tint(Severity severity) {
   switch (severity) {
-    case Severity::Error: return "\x1b[1;31m";
-    case Severity::Warning: return "\x1b[1;35m";
-    case Severity::Note: return "\x1b[1;36m";
+    case Severity::Error:
+      return "\x1b[1;31m";
+    case Severity::Warning:
+      return "\x1b[1;35m";
+    case Severity::Note:
+      return "\x1b[1;36m";
   }
   return "";
 }

@@ -30,9 +30,9 @@ struct Fault {
 
 // What a matrix product promises about its sums (equivalence theory section 9; hardware facts section 3).
 enum class DotKind : std::uint8_t {
-  MmaSync,     // mma.sync: one fused step over the instruction's K (fp8: expanded as the card does)
-  Wgmma,       // wgmma
-  TritonDot,   // tl.dot: f32 accumulation, order free
+  MmaSync,    // mma.sync: one fused step over the instruction's K (fp8: expanded as the card does)
+  Wgmma,      // wgmma
+  TritonDot,  // tl.dot: f32 accumulation, order free
 };
 
 struct DotShape {
@@ -47,7 +47,7 @@ concept Domain = requires(D& d, const D& cd, typename D::Real x, typename D::Boo
                           Buffer& buffer, std::byte* bytes, const std::byte* cbytes, Tag* tags, const Tag* ctags,
                           Word word) {
   // Each function has a run-time format; `Ieee` inlines so that constant formats fold away.
-  { d.constant(f, bits) } -> std::same_as<typename D::Real>;           // bits of format f
+  { d.constant(f, bits) } -> std::same_as<typename D::Real>;  // bits of format f
   { d.add(f, x, x, mode) } -> std::same_as<typename D::Real>;
   { d.sub(f, x, x, mode) } -> std::same_as<typename D::Real>;
   { d.mul(f, x, x, mode) } -> std::same_as<typename D::Real>;
@@ -62,7 +62,7 @@ concept Domain = requires(D& d, const D& cd, typename D::Real x, typename D::Boo
   { d.rsqrt(f, x, mode) } -> std::same_as<typename D::Real>;
   { d.ex2(f, x, mode) } -> std::same_as<typename D::Real>;
   { d.lg2(f, x, mode) } -> std::same_as<typename D::Real>;
-  { d.exp(f, x) } -> std::same_as<typename D::Real>;                   // base e: Triton's tl.exp
+  { d.exp(f, x) } -> std::same_as<typename D::Real>;  // base e: Triton's tl.exp
   { d.log(f, x) } -> std::same_as<typename D::Real>;
   { d.sin(f, x, mode) } -> std::same_as<typename D::Real>;
   { d.cos(f, x, mode) } -> std::same_as<typename D::Real>;
@@ -72,20 +72,20 @@ concept Domain = requires(D& d, const D& cd, typename D::Real x, typename D::Boo
   { d.ceil(f, x) } -> std::same_as<typename D::Real>;
   { d.rint(f, x) } -> std::same_as<typename D::Real>;
   { d.trunc(f, x) } -> std::same_as<typename D::Real>;
-  { d.convert(f, f, x, mode) } -> std::same_as<typename D::Real>;      // (to, from, x)
+  { d.convert(f, f, x, mode) } -> std::same_as<typename D::Real>;  // (to, from, x)
   { d.from_int(f, integer, mode) } -> std::same_as<typename D::Real>;
   { d.from_uint(f, bits, mode) } -> std::same_as<typename D::Real>;
   // Float to integer of `width` bits, clamped as PTX cvt does. Empty when the value is abstract (then also a fault).
   { d.to_int(f, x, 32u, true, Round::Rz) } -> std::same_as<std::optional<std::uint64_t>>;
   { d.compare(f, Compare::Lt, x, x, mode) } -> std::same_as<typename D::Bool>;
-  { d.select(f, p, x, x) } -> std::same_as<typename D::Real>;          // p ? first : second
+  { d.select(f, p, x, x) } -> std::same_as<typename D::Real>;  // p ? first : second
   // Predicates.
   { d.boolean(true) } -> std::same_as<typename D::Bool>;
   { d.logical_and(p, p) } -> std::same_as<typename D::Bool>;
   { d.logical_or(p, p) } -> std::same_as<typename D::Bool>;
   { d.logical_xor(p, p) } -> std::same_as<typename D::Bool>;
   { d.logical_not(p) } -> std::same_as<typename D::Bool>;
-  { cd.decide(p) } -> std::same_as<std::optional<bool>>;               // empty: abstract
+  { cd.decide(p) } -> std::same_as<std::optional<bool>>;  // empty: abstract
   // d[m x n] = a[m x k] * b[k x n] + c[m x n], all row-major. `out` may alias c.
   d.dot(DotShape{}, in, in, in, out);
   // Sum of n values, order free (Triton's tl.sum); the IEEE domain sums pairwise.
@@ -94,7 +94,7 @@ concept Domain = requires(D& d, const D& cd, typename D::Real x, typename D::Boo
   { D::kHasTags } -> std::convertible_to<bool>;
   d.load(buffer, bits, 4u, bytes, tags);
   d.store(buffer, bits, 4u, cbytes, ctags);
-  { d.from_word(f, word) } -> std::same_as<typename D::Real>;          // the low bytes of a register lane as a float
+  { d.from_word(f, word) } -> std::same_as<typename D::Real>;  // the low bytes of a register lane as a float
   { d.to_word(f, x) } -> std::same_as<Word>;
   // Brackets one CTA or one Triton program: values that did not reach memory may be dropped at its end.
   d.begin_unit();

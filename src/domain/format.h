@@ -13,12 +13,16 @@ enum class Format : std::uint8_t { F16, BF16, Tf32, F32, F64, E4M3, E5M2 };
 constexpr unsigned byte_size(Format format) {
   switch (format) {
     case Format::F16:
-    case Format::BF16: return 2;
+    case Format::BF16:
+      return 2;
     case Format::Tf32:
-    case Format::F32: return 4;
-    case Format::F64: return 8;
+    case Format::F32:
+      return 4;
+    case Format::F64:
+      return 8;
     case Format::E4M3:
-    case Format::E5M2: return 1;
+    case Format::E5M2:
+      return 1;
   }
   return 0;
 }
@@ -29,11 +33,11 @@ enum class Round : std::uint8_t { Rn, Rz, Rm, Rp, Rna };
 // How one operation of an instruction treats its result; the default is IEEE round to nearest even.
 struct FloatMode {
   Round round = Round::Rn;
-  bool ftz = false;        // subnormal inputs and results become zero of their sign
-  bool sat = false;        // clamp to [0, 1], NaN becomes +0
-  bool relu = false;       // negative becomes +0
-  bool satfinite = false;  // overflow becomes the largest finite value
-  bool nan = false;        // min/max: NaN wins
+  bool ftz = false;          // subnormal inputs and results become zero of their sign
+  bool sat = false;          // clamp to [0, 1], NaN becomes +0
+  bool relu = false;         // negative becomes +0
+  bool satfinite = false;    // overflow becomes the largest finite value
+  bool nan = false;          // min/max: NaN wins
   bool approximate = false;  // the approximate instruction (ex2.approx, div.full, ...), not the correctly rounded one
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global memory, the meeting place of the two sides of a proof: named buffers at fixed virtual addresses with guard gaps
-// between them. Both sides are run on equal copies; `prove` compares what they leave. Buffers never move or resize
+// Global memory, the meeting place of the two sides of a proof: named buffers at fixed virtual addresses with guard
+// gaps between them. Both sides are run on equal copies; `prove` compares what they leave. Buffers never move or resize
 // during a run, so workers may read and write disjoint bytes without locks.
 #pragma once
 
@@ -30,10 +30,10 @@ struct Buffer {
   std::uint64_t address = 0;  // virtual; what kernels see
   std::uint64_t size = 0;     // bytes
   Init init = Init::Concrete;
-  Format element = Format::F32;      // meaning of abstract elements
-  std::uint32_t tensor = 0;          // key of the free variables: equal on both sides of a proof
+  Format element = Format::F32;  // meaning of abstract elements
+  std::uint32_t tensor = 0;      // key of the free variables: equal on both sides of a proof
   std::unique_ptr<std::byte[]> bytes;
-  std::unique_ptr<Tag[]> tags;       // one per byte; null in memories without tags (IEEE runs)
+  std::unique_ptr<Tag[]> tags;  // one per byte; null in memories without tags (IEEE runs)
 };
 
 class Memory {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a register or memory byte holds. Concrete bytes are plain. In the field domain every byte also has a tag: zero for a
-// concrete byte, otherwise byte `k` of an abstract value, or "never written". Moves, shuffles, packing and memory only
-// permute tagged bytes; a float is read back when all bytes of one value stand together in order.
+// What a register or memory byte holds. Concrete bytes are plain. In the field domain every byte also has a tag: zero
+// for a concrete byte, otherwise byte `k` of an abstract value, or "never written". Moves, shuffles, packing and memory
+// only permute tagged bytes; a float is read back when all bytes of one value stand together in order.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional PTX machine: runs one kernel launch over a domain. Warp-wide (a register is 32 lanes), CTAs in parallel
-// on the machine's cores, full SIMT with independent thread scheduling. Asynchronous operations take effect at the
-// latest legal moment. Every fault of the program is a finding with thread, place and values; nothing here crashes.
+// The functional PTX machine: runs one kernel launch over a domain. Warp-wide (a register is 32 lanes), CTAs in
+// parallel on the machine's cores, full SIMT with independent thread scheduling. Asynchronous operations take effect at
+// the latest legal moment. Every fault of the program is a finding with thread, place and values; nothing here crashes.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct Dim3 {
 struct Launch {
   std::string entry;
   Dim3 grid, block, cluster;
-  std::uint32_t dynamic_shared = 0;   // bytes
-  std::vector<std::byte> params;      // the entry's parameter block: each parameter at its natural alignment, in order
+  std::uint32_t dynamic_shared = 0;  // bytes
+  std::vector<std::byte> params;     // the entry's parameter block: each parameter at its natural alignment, in order
 };
 
 // Offsets of the entry's parameters in the block, and its size.
@@ -40,10 +40,10 @@ struct ParamLayout {
 ParamLayout param_layout(const ptx::Module& module, const ptx::Function& entry);
 
 struct Options {
-  unsigned workers = 0;                   // 0: all cores
-  std::uint64_t first_cta = 0;            // linear CTA range [first_cta, last_cta)
+  unsigned workers = 0;         // 0: all cores
+  std::uint64_t first_cta = 0;  // linear CTA range [first_cta, last_cta)
   std::uint64_t last_cta = ~0ULL;
-  std::uint64_t step_budget = 1ULL << 40; // warp instructions over the whole launch
+  std::uint64_t step_budget = 1ULL << 40;  // warp instructions over the whole launch
   // Called from worker threads; may be empty. Returning false cancels.
   std::function<bool(std::uint64_t done_ctas, std::uint64_t all_ctas)> progress;
   // One observer per CTA, made by the worker that runs it and destroyed at its end; may be empty.
@@ -56,11 +56,11 @@ struct Counts {
   std::uint64_t warp_instrs = 0;
   std::uint64_t lane_instrs = 0;
   std::uint64_t mma_macs = 0;
-  std::vector<bool> executed;   // per instruction of the entry: reached by some thread
+  std::vector<bool> executed;  // per instruction of the entry: reached by some thread
 };
 
 struct Result {
-  std::optional<Stop> stop;   // of the CTA with the lowest index that stopped
+  std::optional<Stop> stop;  // of the CTA with the lowest index that stopped
   Counts counts;
 };
 
@@ -75,7 +75,8 @@ class Program {
   Program& operator=(Program&&) noexcept;
 
   // `domains` holds one domain object per worker that may be used; at least one. Memory is shared by all.
-  Result run(const Launch& launch, const std::vector<D*>& domains, domain::Memory& memory, const Options& options) const;
+  Result run(const Launch& launch, const std::vector<D*>& domains, domain::Memory& memory,
+             const Options& options) const;
 
  private:
   struct Inner;

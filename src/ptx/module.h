@@ -19,9 +19,9 @@
 
 namespace plumb::ptx {
 
-using RegId = std::uint32_t;     // index into Function::registers
-using VarId = std::uint32_t;     // index into Module::variables (module scope and function scope together)
-using LabelId = std::uint32_t;   // index into Function::labels
+using RegId = std::uint32_t;    // index into Function::registers
+using VarId = std::uint32_t;    // index into Module::variables (module scope and function scope together)
+using LabelId = std::uint32_t;  // index into Function::labels
 
 enum class Space : std::uint8_t { none, reg, constant, global, local, param, shared };
 
@@ -32,9 +32,9 @@ struct Version {
 };
 
 struct Target {
-  int sm = 0;                 // 89 for sm_89, 90 for sm_90a
-  char suffix = 0;            // 0, 'a' or 'f'
-  std::string text;           // "sm_90a"
+  int sm = 0;                        // 89 for sm_89, 90 for sm_90a
+  char suffix = 0;                   // 0, 'a' or 'f'
+  std::string text;                  // "sm_90a"
   std::vector<std::string> options;  // the rest of the directive: "debug", "texmode_independent", ...
 };
 
@@ -43,16 +43,24 @@ struct Variable {
   std::string name;
   Space space = Space::none;
   Type type = Type::none;
-  std::uint32_t alignment = 0;             // bytes; 0: not given (natural alignment applies)
-  std::uint64_t size = 0;                  // bytes; 0 for `[]` (extern shared: the launch's dynamic shared memory)
-  std::vector<std::uint64_t> dimensions;   // array extents; 0 for an unsized one; empty for a scalar
+  std::uint32_t alignment = 0;            // bytes; 0: not given (natural alignment applies)
+  std::uint64_t size = 0;                 // bytes; 0 for `[]` (extern shared: the launch's dynamic shared memory)
+  std::vector<std::uint64_t> dimensions;  // array extents; 0 for an unsized one; empty for a scalar
   bool is_extern = false, is_visible = false, is_weak = false, is_common = false;
-  std::vector<std::byte> initial;          // little-endian; empty when there is no initialiser
+  std::vector<std::byte> initial;  // little-endian; empty when there is no initialiser
   // Address-valued initialiser words: byte offset in `initial` -> variable name + addend.
-  struct Relocation { std::uint64_t offset; std::string symbol; std::int64_t addend; bool is_generic; };
+  struct Relocation {
+    std::uint64_t offset;
+    std::string symbol;
+    std::int64_t addend;
+    bool is_generic;
+  };
   std::vector<Relocation> relocations;
   // For kernel parameters: ".ptr.space.align".
-  struct PointerAttribute { Space space = Space::none; std::uint32_t alignment = 0; };
+  struct PointerAttribute {
+    Space space = Space::none;
+    std::uint32_t alignment = 0;
+  };
   std::optional<PointerAttribute> pointer;
   Span span;
 };
@@ -64,10 +72,43 @@ struct Register {
 };
 
 enum class Special : std::uint16_t {
-  tid, ntid, laneid, warpid, nwarpid, ctaid, nctaid, smid, nsmid, gridid, is_explicit_cluster, clusterid, nclusterid,
-  cluster_ctaid, cluster_nctaid, cluster_ctarank, cluster_nctarank, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge,
-  lanemask_gt, clock, clock_hi, clock64, pm, pm64, envreg, globaltimer, globaltimer_lo, globaltimer_hi,
-  reserved_smem_offset, total_smem_size, aggr_smem_size, dynamic_smem_size, current_graph_exec, warp_sz
+  tid,
+  ntid,
+  laneid,
+  warpid,
+  nwarpid,
+  ctaid,
+  nctaid,
+  smid,
+  nsmid,
+  gridid,
+  is_explicit_cluster,
+  clusterid,
+  nclusterid,
+  cluster_ctaid,
+  cluster_nctaid,
+  cluster_ctarank,
+  cluster_nctarank,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  clock,
+  clock_hi,
+  clock64,
+  pm,
+  pm64,
+  envreg,
+  globaltimer,
+  globaltimer_lo,
+  globaltimer_hi,
+  reserved_smem_offset,
+  total_smem_size,
+  aggr_smem_size,
+  dynamic_smem_size,
+  current_graph_exec,
+  warp_sz
 };
 
 struct Operand {
@@ -79,26 +120,26 @@ struct Operand {
     Variable,  // variable name as an address value: `symbol` or `symbol+offset`
     Function,  // callee or function address
     Label,
-    Address,   // [base+offset] or [base+offset, {coordinates}] : base is a Reg, Variable or nothing (absolute)
-    Vector,    // { a, b, ... }
-    Pair,      // p|q : elements[0], elements[1]
-    Sink,      // _
-    List,      // ( a, b ) of call
+    Address,  // [base+offset] or [base+offset, {coordinates}] : base is a Reg, Variable or nothing (absolute)
+    Vector,   // { a, b, ... }
+    Pair,     // p|q : elements[0], elements[1]
+    Sink,     // _
+    List,     // ( a, b ) of call
   };
   enum class FloatKind : std::uint8_t { F32Bits, F64Bits, Decimal };
 
   Kind kind = Kind::Sink;
-  bool is_negated = false;      // `!` before a predicate, `-` before an identifier never occurs in PTX
+  bool is_negated = false;  // `!` before a predicate, `-` before an identifier never occurs in PTX
   FloatKind float_kind = FloatKind::Decimal;
-  RegId reg = 0;                // Reg; Address with a register base
-  VarId variable = 0;           // Variable; Address with a variable base
+  RegId reg = 0;       // Reg; Address with a register base
+  VarId variable = 0;  // Variable; Address with a variable base
   LabelId label = 0;
   Special special = Special::tid;
   std::uint8_t axis = 0;
   enum class Base : std::uint8_t { None, Reg, Variable } base = Base::None;
-  std::int64_t integer = 0;     // Int; Float bits; byte offset of Variable and Address
-  bool is_unsigned_literal = false;   // integer literal with a U suffix or above 2^63-1
-  std::string symbol;           // Function: its name
+  std::int64_t integer = 0;          // Int; Float bits; byte offset of Variable and Address
+  bool is_unsigned_literal = false;  // integer literal with a U suffix or above 2^63-1
+  std::string symbol;                // Function: its name
   std::vector<Operand> elements;
   Span span;
 };
@@ -109,11 +150,11 @@ struct Guard {
 };
 
 struct Instr {
-  Form form{};                       // row of the form table; see form.h
+  Form form{};  // row of the form table; see form.h
   std::optional<Guard> guard;
-  std::vector<Mod> mods;             // every dotted word after the opcode, in the order written, types included
-  std::vector<Operand> operands;     // in the order written
-  Span span;                         // the whole statement
+  std::vector<Mod> mods;          // every dotted word after the opcode, in the order written, types included
+  std::vector<Operand> operands;  // in the order written
+  Span span;                      // the whole statement
   Span opcode_span;
 
   bool has(Mod mod) const;
@@ -123,8 +164,19 @@ struct Instr {
 
 // A function body is a flat list, so that an index is a program counter. Scopes are kept for printing and name lookup.
 struct Statement {
-  enum class Kind : std::uint8_t { Instr, Label, ScopeBegin, ScopeEnd, Registers, Variable, Loc, Pragma, BranchTargets,
-                                   CallPrototype, CallTargets };
+  enum class Kind : std::uint8_t {
+    Instr,
+    Label,
+    ScopeBegin,
+    ScopeEnd,
+    Registers,
+    Variable,
+    Loc,
+    Pragma,
+    BranchTargets,
+    CallPrototype,
+    CallTargets
+  };
   Kind kind = Kind::Instr;
   std::uint32_t index = 0;  // Instr: into Function::instrs; Label: LabelId; Variable: VarId; Loc: into Function::locs;
                             // Registers: first RegId; others: into Function::texts
@@ -132,7 +184,10 @@ struct Statement {
   Span span;
 };
 
-struct Loc { std::uint32_t file = 0, line = 0, column = 0; std::string rest; };
+struct Loc {
+  std::uint32_t file = 0, line = 0, column = 0;
+  std::string rest;
+};
 
 struct Label {
   std::string name;
@@ -145,7 +200,7 @@ struct Function {
   std::string name;
   bool is_entry = false, is_visible = false, is_extern = false, is_weak = false, is_declaration = false;
   std::vector<VarId> parameters;
-  std::vector<VarId> results;               // .func only
+  std::vector<VarId> results;  // .func only
   // Performance directives, absent when not given.
   std::array<std::uint32_t, 3> reqntid{}, maxntid{}, reqnctapercluster{};
   std::uint32_t minnctapersm = 0, maxnreg = 0, maxclusterrank = 0;

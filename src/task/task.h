@@ -20,46 +20,53 @@ namespace plumb::task {
 enum class Role : std::uint8_t { In, Out, InOut };
 
 // One row of [[args]].
-//   tensor: type "*bf16", shape = ["M", "K"] (element counts; the buffer is their product), role = "in" | "out" | "inout",
+//   tensor: type "*bf16", shape = ["M", "K"] (element counts; the buffer is their product), role = "in" | "out" |
+//   "inout",
 //           metadata = true with `init` for integer tensors that feed addresses; init = "normal" (default for floats),
 //           "arange", "permutation", "randint(lo, hi)", "zeros"
 //   scalar: type "i32" | "i64" | "fp32" ..., value = expression or float literal
 struct Arg {
   std::string name;
   std::string type;
-  std::vector<std::string> shape;    // expressions; empty for scalars
+  std::vector<std::string> shape;  // expressions; empty for scalars
   Role role = Role::In;
   bool is_metadata = false;
   std::string init;
-  std::string value;                 // scalars: an expression, or the text of a float literal
-  double real = 0;                   // float scalars
+  std::string value;  // scalars: an expression, or the text of a float literal
+  double real = 0;    // float scalars
   Place place;
   bool is_tensor() const { return !type.empty() && type[0] == '*'; }
 };
 
 using Constant = std::variant<std::int64_t, double, bool, std::string>;
 
-struct Tolerance { double relative = 0, absolute = 0; };
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
 
 struct Shape {
-  std::string label;   // "n=1000"
+  std::string label;  // "n=1000"
   Sizes sizes;
   Place place;
 };
 
 struct Task {
   std::filesystem::path folder;
-  std::string name;                     // the folder's name
+  std::string name;  // the folder's name
   std::filesystem::path kernel_file;
   std::string function;
-  std::vector<Arg> args;                // in the kernel's parameter order where they are parameters
+  std::vector<Arg> args;  // in the kernel's parameter order where they are parameters
   // [constexpr]: a number or boolean as it stands; a string is an expression over sizes; { text = "..." } is a string.
-  struct ConstexprRow { std::optional<Constant> constant; std::string expression; Place place; };
+  struct ConstexprRow {
+    std::optional<Constant> constant;
+    std::string expression;
+    Place place;
+  };
   std::map<std::string, ConstexprRow> constexprs;
-  std::vector<std::string> grid;        // one to three expressions over sizes and constexprs
+  std::vector<std::string> grid;  // one to three expressions over sizes and constexprs
   std::vector<Shape> prove_shapes, test_shapes, bench_shapes;
   Tolerance tolerance;
-  Toml toml;                            // for places
+  Toml toml;  // for places
 };
 
 struct BoundArg {
@@ -79,15 +86,22 @@ struct BoundArg {
 
 struct Bound {
   std::string label;
-  Sizes sizes;                              // sizes of the shape, integer constexprs and integer scalars
+  Sizes sizes;  // sizes of the shape, integer constexprs and integer scalars
   std::vector<BoundArg> args;
   std::map<std::string, Constant> constexprs;
   std::uint32_t grid[3] = {1, 1, 1};
 };
 
-// Reads FOLDER/task.toml, or the file itself. Every wrong key, type or name is a finding with its place.
+std::string label_of(const Sizes& sizes);
+// Bytes of one element, or of a scalar: "*bf16" and "bf16" are 2. Zero for a type that tasks do not have.
+unsigned element_bytes(std::string_view type);
+bool is_float_type(std::string_view type);
+
+// Reads FOLDER/task.toml, or the file itself. Every wrong key, type or name is a finding with its place, and so is a
+// shape of [[shapes.*]] that does not fit its grid.
 std::optional<Task> load_task(const std::filesystem::path& path, Findings& findings);
-// `overrides` replaces constexprs (Triton's launch JSON fixes them).
+// `overrides` replaces constexprs and makes integer arguments constexpr, as Triton does with those equal to 1 (its launch
+// JSON tells which). A value that differs from the argument's own is a finding.
 std::optional<Bound> bind(const Task& task, const Shape& shape, const std::map<std::string, Constant>& overrides,
                           Findings& findings);
 // "n=1000,k=3" as given on a command line.

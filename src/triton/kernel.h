@@ -19,17 +19,19 @@
 namespace plumb::triton {
 
 struct PythonConfig {
-  std::string interpreter = "python3";      // looked up on PATH
-  std::filesystem::path cache;              // folder for parsed trees, keyed by content; empty: no cache
+  std::string interpreter = "python3";  // looked up on PATH
+  std::filesystem::path cache;          // folder for parsed trees, keyed by content; empty: no cache
 };
 
-struct None { friend bool operator==(None, None) { return true; } };
+struct None {
+  friend bool operator==(None, None) { return true; }
+};
 
 // A constexpr: integers, floats, booleans, strings, None.
 using Constexpr = std::variant<std::int64_t, double, bool, std::string, None>;
 
 struct Argument {
-  std::string type;      // Triton's spelling: "*fp32", "*bf16", "i32", "i64", "fp32", "u1", "constexpr"
+  std::string type;        // Triton's spelling: "*fp32", "*bf16", "i32", "i64", "fp32", "u1", "constexpr"
   std::uint64_t bits = 0;  // pointer: address; integer: two's complement; float scalar: bits of its type
   Constexpr constant;      // when type is "constexpr"
 };
@@ -41,9 +43,9 @@ struct Call {
 
 struct Options {
   unsigned workers = 0;
-  std::uint64_t first_program = 0;              // linear program range
+  std::uint64_t first_program = 0;  // linear program range
   std::uint64_t last_program = ~0ULL;
-  std::uint64_t step_budget = 1ULL << 40;       // element operations
+  std::uint64_t step_budget = 1ULL << 40;                               // element operations
   std::function<bool(std::uint64_t done, std::uint64_t all)> progress;  // false cancels
 };
 
@@ -64,11 +66,16 @@ class Kernel {
   Kernel& operator=(Kernel&&) noexcept;
 
   // Names in order, and which are annotated tl.constexpr.
-  struct Parameter { std::string name; bool is_constexpr = false; std::optional<Constexpr> default_value; };
+  struct Parameter {
+    std::string name;
+    bool is_constexpr = false;
+    std::optional<Constexpr> default_value;
+  };
   const std::vector<Parameter>& parameters() const;
 
   template <class D>
-  Result evaluate(const Call& call, const std::vector<D*>& domains, domain::Memory& memory, const Options& options) const;
+  Result evaluate(const Call& call, const std::vector<D*>& domains, domain::Memory& memory,
+                  const Options& options) const;
 
  private:
   struct Inner;
