@@ -28,4 +28,26 @@ struct Word {
   Tag tags[8] = {};
 };
 
+// Integer operations that a domain with tags gives a meaning to on words with abstract bytes. Operands in PTX order:
+// shifts and extracts take the amount (bfe: position, then length) as concrete words; `FunnelLeft`/`FunnelRight` are
+// shf.l/shf.r (a low, b high, c amount, clamp mode applied by the caller); `Prmt` is the default mode of prmt.
+enum class BitOp : std::uint8_t {
+  And,
+  Or,
+  Xor,
+  Not,
+  Lop3,
+  Shl,
+  ShrU,
+  ShrS,
+  FunnelLeft,
+  FunnelRight,
+  Prmt,
+  Add,
+  Sub,
+  BfeU,
+  BfeS,
+  Bfi
+};
+
 }  // namespace plumb::domain
