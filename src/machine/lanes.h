@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over the lanes of a warp. On plain registers they are straight loops that the compiler vectorises; lanes with
+// tags take the domain's way. The functions given work on one lane and must not fail on any input bits: they are also
+// called for lanes that do not execute.
+#pragma once
+
+#include <type_traits>
+
+#include "machine/warp.h"
+
+namespace plumb::machine {
+
+// Calls fn(lane) for each lane of a mask.
+template <class Fn>
+void for_lanes(std::uint32_t mask, Fn&& fn) {
+  if (mask == kFullMask) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) fn(lane);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1) fn(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+// d[lane] = fn(lane) for the lanes of the mask, for plain bits.
+template <class D, class R, class Fn>
+[[gnu::always_inline]] inline void write_lanes(Warp<D>& w, Slot d, Fn&& fn) {
+  Lane<R>* out = w.template lanes<R>(d);
+  if (w.mask() == kFullMask) {
+#pragma GCC ivdep
+    for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<R>(fn(lane));
+  } else {
+    R results[kLanes];
+    for (unsigned lane = 0; lane < kLanes; ++lane) results[lane] = static_cast<R>(fn(lane));
+    for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+      const int lane = std::countr_zero(mask);
+      out[lane] = results[lane];
+    }
+  }
+  w.wrote_plain(d, sizeof(R));
+}
+
+// The way of integer operations when a source has tags: lane by lane, concrete lanes by `fn(a, b, c)` on bits (as
+// std::uint64_t), others by the domain's meaning of `op`.
+template <class D, class Fn>
+[[gnu::noinline]] void tagged_lanes(Warp<D>& w, BitMeaning op, std::uint32_t immediate, unsigned d_width, Slot d,
+                                    unsigned width, Slot a, Slot b, Slot c, unsigned sources, Fn&& fn) {
+  domain::Word out[kLanes];
+  for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const domain::Word x = w.word(a, width, lane);
+    const domain::Word y = sources > 1 ? w.word(b, width, lane) : domain::Word{};
+    const domain::Word z = sources > 2 ? w.word(c, width, lane) : domain::Word{};
+    if (w.has_tag(x, width) || w.has_tag(y, width) || w.has_tag(z, width)) {
+      if (!w.bit_op(op, width, x, y, z, immediate, out[lane])) return;
+    } else {
+      out[lane].bits = static_cast<std::uint64_t>(fn(x.bits, y.bits, z.bits));
+    }
+  }
+  w.write_words(d, d_width, out);
+}
+
+// d = fn(a), fn(a, b), fn(a, b, c) on integers: sources of type T, result of type R (both integer types of a register's
+// storage width; signedness is what `fn` sees). `op` is the meaning on tagged lanes; `immediate` goes with it.
+template <class R, class T, class D, class Fn>
+[[gnu::always_inline]] inline void map1(Warp<D>& w, BitMeaning op, Slot d, Slot a, Fn fn, std::uint32_t immediate = 0) {
+  if constexpr (D::kHasTags) {
+    if (!w.is_plain(a)) {
+      return tagged_lanes(w, op, immediate, sizeof(R), d, sizeof(T), a, a, a, 1,
+                          [&](std::uint64_t x, std::uint64_t, std::uint64_t) {
+                            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x)));
+                          });
+    }
+  }
+  const Lane<T>* x = w.template lanes<T>(a);
+  write_lanes<D, R>(w, d, [=](unsigned lane) { return fn(static_cast<T>(x[lane])); });
+}
+
+template <class R, class T, class D, class Fn>
+[[gnu::always_inline]] inline void map2(Warp<D>& w, BitMeaning op, Slot d, Slot a, Slot b, Fn fn,
+                                        std::uint32_t immediate = 0) {
+  if constexpr (D::kHasTags) {
+    if (!w.is_plain(a) || !w.is_plain(b)) {
+      return tagged_lanes(w, op, immediate, sizeof(R), d, sizeof(T), a, b, b, 2,
+                          [&](std::uint64_t x, std::uint64_t y, std::uint64_t) {
+                            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<T>(y)));
+                          });
+    }
+  }
+  const Lane<T>* x = w.template lanes<T>(a);
+  const Lane<T>* y = w.template lanes<T>(b);
+  write_lanes<D, R>(w, d, [=](unsigned lane) { return fn(static_cast<T>(x[lane]), static_cast<T>(y[lane])); });
+}
+
+template <class R, class T, class D, class Fn>
+[[gnu::always_inline]] inline void map3(Warp<D>& w, BitMeaning op, Slot d, Slot a, Slot b, Slot c, Fn fn,
+                                        std::uint32_t immediate = 0) {
+  if constexpr (D::kHasTags) {
+    if (!w.is_plain(a) || !w.is_plain(b) || !w.is_plain(c)) {
+      return tagged_lanes(
+          w, op, immediate, sizeof(R), d, sizeof(T), a, b, c, 3,
+          [&](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)));
+          });
+    }
+  }
+  const Lane<T>* x = w.template lanes<T>(a);
+  const Lane<T>* y = w.template lanes<T>(b);
+  const Lane<T>* z = w.template lanes<T>(c);
+  write_lanes<D, R>(w, d, [=](unsigned lane) {
+    return fn(static_cast<T>(x[lane]), static_cast<T>(y[lane]), static_cast<T>(z[lane]));
+  });
+}
+
+// The unsigned integer that holds one element of a format.
+template <domain::Format F>
+using BitsOf =
+    std::conditional_t<domain::byte_size(F) == 8, std::uint64_t,
+                       std::conditional_t<domain::byte_size(F) == 4, std::uint32_t,
+                                          std::conditional_t<domain::byte_size(F) == 2, std::uint16_t, std::uint8_t>>>;
+
+// d = fn(dom, a, ...) on floats: `Parts` elements of format From side by side in each source, as many of format To in
+// the result. `fn` maps D::Real to D::Real. One-byte formats are not for these: they sit in wider registers; use
+// real().
+template <domain::Format To, domain::Format From, unsigned Parts, class D, class Fn, class... Slots>
+[[gnu::always_inline]] inline void real_map(Warp<D>& w, Slot d, Fn fn, Slots... sources) {
+  using Real = typename D::Real;
+  D& dom = w.dom();
+  if constexpr (!D::kHasTags) {
+    using In = BitsOf<From>;
+    using Out = BitsOf<To>;
+    constexpr unsigned kCount = kLanes * Parts;
+    Lane<Out>* out = w.template lanes<Out>(d);
+    const auto one = [&](unsigned i) {
+      const Real result = fn(dom, dom.constant(From, w.template lanes<In>(sources)[i])...);
+      return static_cast<Out>(dom.to_word(To, result).bits);
+    };
+    if (w.mask() == kFullMask) {
+#pragma GCC ivdep
+      for (unsigned i = 0; i < kCount; ++i) out[i] = one(i);
+    } else {
+      Out results[kCount];
+      for (unsigned i = 0; i < kCount; ++i) results[i] = one(i);
+      for (unsigned i = 0; i < kCount; ++i) {
+        if ((w.mask() >> (i / Parts) & 1) != 0) out[i] = results[i];
+      }
+    }
+  } else {
+    Real results[kLanes * Parts];
+    for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+      for (unsigned part = 0; part < Parts; ++part) {
+        results[lane * Parts + part] = fn(dom, w.real(From, sources, lane, part, Parts)...);
+      }
+    }
+    w.write_reals(To, d, Parts, results);
+  }
+}
+
+}  // namespace plumb::machine
