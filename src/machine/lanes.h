@@ -38,19 +38,25 @@ template <class D, class R, class Fn>
   w.wrote_plain(d, sizeof(R));
 }
 
+// One integer source: a register and its bytes a lane.
+struct Source {
+  Slot slot = 0;
+  unsigned width = 0;
+};
+
 // The way of integer operations when a source has tags: lane by lane, concrete lanes by `fn(a, b, c)` on bits (as
-// std::uint64_t), others by the domain's meaning of `op`.
+// std::uint64_t), others by the domain's meaning of `op` at the width of the first source.
 template <class D, class Fn>
-[[gnu::noinline]] void tagged_lanes(Warp<D>& w, BitMeaning op, std::uint32_t immediate, unsigned d_width, Slot d,
-                                    unsigned width, Slot a, Slot b, Slot c, unsigned sources, Fn&& fn) {
+[[gnu::noinline]] void tagged_lanes(Warp<D>& w, BitMeaning op, std::uint32_t immediate, Slot d, unsigned d_width,
+                                    Source a, Source b, Source c, Fn&& fn) {
   domain::Word out[kLanes];
   for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
-    const domain::Word x = w.word(a, width, lane);
-    const domain::Word y = sources > 1 ? w.word(b, width, lane) : domain::Word{};
-    const domain::Word z = sources > 2 ? w.word(c, width, lane) : domain::Word{};
-    if (w.has_tag(x, width) || w.has_tag(y, width) || w.has_tag(z, width)) {
-      if (!w.bit_op(op, width, x, y, z, immediate, out[lane])) return;
+    const domain::Word x = w.word(a.slot, a.width, lane);
+    const domain::Word y = b.width != 0 ? w.word(b.slot, b.width, lane) : domain::Word{};
+    const domain::Word z = c.width != 0 ? w.word(c.slot, c.width, lane) : domain::Word{};
+    if (w.has_tag(x, a.width) || w.has_tag(y, b.width) || w.has_tag(z, c.width)) {
+      if (!w.bit_op(op, a.width, d_width, x, y, z, immediate, out[lane])) return;
     } else {
       out[lane].bits = static_cast<std::uint64_t>(fn(x.bits, y.bits, z.bits));
     }
@@ -58,13 +64,14 @@ template <class D, class Fn>
   w.write_words(d, d_width, out);
 }
 
-// d = fn(a), fn(a, b), fn(a, b, c) on integers: sources of type T, result of type R (both integer types of a register's
-// storage width; signedness is what `fn` sees). `op` is the meaning on tagged lanes; `immediate` goes with it.
+// d = fn(a), fn(a, b), fn(a, b, c) on integers: sources of types T, U, V, result of type R (integer types of a
+// register's storage width; signedness is what `fn` sees). `op` is the meaning on tagged lanes; `immediate` goes with
+// it.
 template <class R, class T, class D, class Fn>
 [[gnu::always_inline]] inline void map1(Warp<D>& w, BitMeaning op, Slot d, Slot a, Fn fn, std::uint32_t immediate = 0) {
   if constexpr (D::kHasTags) {
     if (!w.is_plain(a)) {
-      return tagged_lanes(w, op, immediate, sizeof(R), d, sizeof(T), a, a, a, 1,
+      return tagged_lanes(w, op, immediate, d, sizeof(R), Source{a, sizeof(T)}, {}, {},
                           [&](std::uint64_t x, std::uint64_t, std::uint64_t) {
                             return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x)));
                           });
@@ -74,39 +81,39 @@ template <class R, class T, class D, class Fn>
   write_lanes<D, R>(w, d, [=](unsigned lane) { return fn(static_cast<T>(x[lane])); });
 }
 
-template <class R, class T, class D, class Fn>
+template <class R, class T, class U = T, class D, class Fn>
 [[gnu::always_inline]] inline void map2(Warp<D>& w, BitMeaning op, Slot d, Slot a, Slot b, Fn fn,
                                         std::uint32_t immediate = 0) {
   if constexpr (D::kHasTags) {
     if (!w.is_plain(a) || !w.is_plain(b)) {
-      return tagged_lanes(w, op, immediate, sizeof(R), d, sizeof(T), a, b, b, 2,
+      return tagged_lanes(w, op, immediate, d, sizeof(R), Source{a, sizeof(T)}, Source{b, sizeof(U)}, {},
                           [&](std::uint64_t x, std::uint64_t y, std::uint64_t) {
-                            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<T>(y)));
+                            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<U>(y)));
                           });
     }
   }
   const Lane<T>* x = w.template lanes<T>(a);
-  const Lane<T>* y = w.template lanes<T>(b);
-  write_lanes<D, R>(w, d, [=](unsigned lane) { return fn(static_cast<T>(x[lane]), static_cast<T>(y[lane])); });
+  const Lane<U>* y = w.template lanes<U>(b);
+  write_lanes<D, R>(w, d, [=](unsigned lane) { return fn(static_cast<T>(x[lane]), static_cast<U>(y[lane])); });
 }
 
-template <class R, class T, class D, class Fn>
+template <class R, class T, class U = T, class V = T, class D, class Fn>
 [[gnu::always_inline]] inline void map3(Warp<D>& w, BitMeaning op, Slot d, Slot a, Slot b, Slot c, Fn fn,
                                         std::uint32_t immediate = 0) {
   if constexpr (D::kHasTags) {
     if (!w.is_plain(a) || !w.is_plain(b) || !w.is_plain(c)) {
       return tagged_lanes(
-          w, op, immediate, sizeof(R), d, sizeof(T), a, b, c, 3,
+          w, op, immediate, d, sizeof(R), Source{a, sizeof(T)}, Source{b, sizeof(U)}, Source{c, sizeof(V)},
           [&](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)));
+            return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<U>(y), static_cast<V>(z)));
           });
     }
   }
   const Lane<T>* x = w.template lanes<T>(a);
-  const Lane<T>* y = w.template lanes<T>(b);
-  const Lane<T>* z = w.template lanes<T>(c);
+  const Lane<U>* y = w.template lanes<U>(b);
+  const Lane<V>* z = w.template lanes<V>(c);
   write_lanes<D, R>(w, d, [=](unsigned lane) {
-    return fn(static_cast<T>(x[lane]), static_cast<T>(y[lane]), static_cast<T>(z[lane]));
+    return fn(static_cast<T>(x[lane]), static_cast<U>(y[lane]), static_cast<V>(z[lane]));
   });
 }
 
