@@ -29,8 +29,8 @@ struct LaunchHeader {
   std::map<std::string, Constant> constexprs;  // Triton's launch JSON; replaces the task's
   // Divisibility that the code relies on, as Triton's launch promises: pointers and integers.
   bool divisible_by_16 = false;
-  std::vector<std::string> conditions;      // `requires`: expressions that hold wherever the candidate claims anything
-  std::string function;                     // Triton's launch JSON: the source function; empty otherwise
+  std::vector<std::string> conditions;  // `requires`: expressions that hold wherever the candidate claims anything
+  std::string function;                 // Triton's launch JSON: the source function; empty otherwise
   Place place;
   // Places of single values by key ("/grid"); empty for Triton's launch JSON.
   std::shared_ptr<const Toml> toml;
@@ -53,8 +53,8 @@ struct BoundLaunch {
   };
   std::vector<Param> params;
 };
-// What of the header's promises the shape breaks, as a note; empty when the candidate claims this shape. Such a shape is
-// skipped: the proof says nothing about it.
+// What of the header's promises the shape breaks, as a note; empty when the candidate claims this shape. Such a shape
+// is skipped: the proof says nothing about it.
 std::optional<Finding> broken_promise(const LaunchHeader& header, const Bound& bound, Findings& findings);
 // A broken promise is an error here. Expressions may also use grid_x, grid_y and grid_z, except in `grid` itself.
 std::optional<BoundLaunch> bind_launch(const LaunchHeader& header, const Task& task, const Bound& bound,
