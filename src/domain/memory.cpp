@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "domain/memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace plumb::domain {
+namespace {
+
+constexpr std::uint64_t kFirstAddress = 0x7e'0000'0000;
+constexpr std::uint64_t kAlignment = 256;
+// Wider than any single access or small index slip, so that running off one buffer never lands in the next.
+constexpr std::uint64_t kGuard = 1 << 20;
+
+// What an IEEE run reads from memory that was never written: NaN in every format, and no address.
+constexpr int kUnwritten = 0xff;
+
+void fill(Buffer& buffer, bool has_tags) {
+  buffer.bytes = std::make_unique_for_overwrite<std::byte[]>(buffer.size);
+  const bool is_unwritten = buffer.init == Init::Undefined && !has_tags;
+  std::memset(buffer.bytes.get(), is_unwritten ? kUnwritten : 0, buffer.size);
+  if (!has_tags) return;
+  buffer.tags = std::make_unique_for_overwrite<Tag[]>(buffer.size);
+  Tag tag = 0;
+  if (buffer.init == Init::Abstract) tag = kPristineTag;
+  if (buffer.init == Init::Undefined) tag = kUndefinedTag;
+  std::fill_n(buffer.tags.get(), buffer.size, tag);
+}
+
+// The buffer with the largest address that is not above the one given, or null.
+const Buffer* last_at_or_below(std::span<const std::unique_ptr<Buffer>> buffers, std::uint64_t address) {
+  const auto above = std::upper_bound(buffers.begin(), buffers.end(), address,
+                                      [](std::uint64_t a, const auto& buffer) { return a < buffer->address; });
+  return above == buffers.begin() ? nullptr : std::prev(above)->get();
+}
+
+}  // namespace
+
+Buffer& Memory::add(std::string name, std::uint64_t size, Init init, Format element, std::uint32_t misalign) {
+  PLUMB_CHECK(misalign < kAlignment);
+  std::uint64_t address = kFirstAddress;
+  if (!buffers_.empty()) {
+    const std::uint64_t end = buffers_.back()->address + buffers_.back()->size + kGuard;
+    address = (end + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  auto buffer = std::make_unique<Buffer>();
+  buffer->name = std::move(name);
+  buffer->address = address + misalign;
+  buffer->size = size;
+  buffer->init = init;
+  buffer->element = element;
+  buffer->tensor = static_cast<std::uint32_t>(buffers_.size());
+  fill(*buffer, has_tags_);
+  buffers_.push_back(std::move(buffer));
+  return *buffers_.back();
+}
+
+const Buffer* Memory::find(std::uint64_t address, std::uint64_t size) const {
+  const Buffer* buffer = last_at_or_below(buffers_, address);
+  if (buffer == nullptr) return nullptr;
+  const std::uint64_t offset = address - buffer->address;
+  return offset <= buffer->size && size <= buffer->size - offset ? buffer : nullptr;
+}
+
+Buffer* Memory::find(std::uint64_t address, std::uint64_t size) {
+  return const_cast<Buffer*>(std::as_const(*this).find(address, size));
+}
+
+const Buffer* Memory::nearest(std::uint64_t address) const {
+  const auto distance = [&](const Buffer& buffer) -> std::uint64_t {
+    if (address < buffer.address) return buffer.address - address;
+    const std::uint64_t offset = address - buffer.address;
+    return offset < buffer.size ? 0 : offset - buffer.size + 1;
+  };
+  const Buffer* best = nullptr;
+  for (const auto& buffer : buffers_) {
+    if (best == nullptr || distance(*buffer) < distance(*best)) best = buffer.get();
+  }
+  return best;
+}
+
+const Buffer* Memory::find(std::string_view name) const {
+  for (const auto& buffer : buffers_) {
+    if (buffer->name == name) return buffer.get();
+  }
+  return nullptr;
+}
+
+Buffer* Memory::find(std::string_view name) { return const_cast<Buffer*>(std::as_const(*this).find(name)); }
+
+}  // namespace plumb::domain
