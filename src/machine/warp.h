@@ -34,7 +34,7 @@ struct PredRef {
 
 // What a register's tags say; tags are looked at only for `Tagged`.
 enum class RegState : std::uint8_t { Concrete, Tagged, Undefined };
-enum class PredState : std::uint8_t { Concrete, Abstract, Undefined };
+enum class PredState : std::uint8_t { Concrete, Mixed };  // Mixed: a lane is abstract or was never written
 
 // The meaning of an integer operation on bytes of abstract floats; none: meeting one ends the run as unmodelled.
 using BitMeaning = std::optional<domain::BitOp>;
@@ -88,6 +88,11 @@ class Warp {
   void unmodelled(std::string text);
   bool is_stopped() const { return static_cast<bool>(stop_); }
 
+  // For `.aligned` instructions that need all 32 lanes: false when this step must do nothing now, because lanes are
+  // still to come (it is stepped again) or because one never can (a finding).
+  bool gather_warp(const Op<D>& op);
+  void count_macs(std::uint64_t macs) { macs_ += macs; }
+
   // -- Plain lanes: bits without regard to tags. ------------------------------------------------------------------
   template <class T>
   Lane<T>* lanes(Slot slot) const {
@@ -113,6 +118,8 @@ class Warp {
 
   // -- Words: bits with tags. `width` is the register's bytes a lane (2, 4 or 8). -----------------------------------
   Word word(Slot slot, unsigned width, unsigned lane) const;
+  // The bits of a lane that must be concrete, because they steer something; empty after a fault. `use` names what for.
+  std::optional<std::uint64_t> concrete(Slot slot, unsigned width, unsigned lane, const char* use);
   // Writes the lanes of mask().
   void write_words(Slot slot, unsigned width, const Word (&words)[kLanes]);
   static bool has_tag(const Word& word, unsigned width) {
@@ -151,7 +158,8 @@ class Warp {
   }
   // The lane mask of a plain predicate (all 32 lanes).
   std::uint32_t bits(PredRef pred) const { return pred.is_negated ? ~preds_[pred.slot] : preds_[pred.slot]; }
-  Bool boolean(PredRef pred, unsigned lane) const;
+  // One lane's; faults when it was never written.
+  Bool boolean(PredRef pred, unsigned lane);
   // As above for control: faults when a lane of mask() is undefined or abstract.
   std::uint32_t decided(PredRef pred, const char* use);
   // Both write the lanes of mask(); kNoPred is ignored.
@@ -165,6 +173,7 @@ class Warp {
  protected:
   void clear_tags(Slot slot, unsigned width);
   void settle_pred(PredSlot slot);
+  void mix_pred(PredSlot slot);
   void materialise(Slot slot, unsigned width);
 
   D* dom_ = nullptr;
@@ -173,10 +182,12 @@ class Warp {
   RegState* states_ = nullptr;  // [slot / 64]
   std::uint32_t* preds_ = nullptr;
   PredState* pred_states_ = nullptr;
-  Bool* pred_bools_ = nullptr;  // [slot * 32 + lane]
+  std::uint32_t* pred_undefined_ = nullptr;  // lanes never written, when Mixed
+  Bool* pred_bools_ = nullptr;               // [slot * 32 + lane]
   const Slot* lists_ = nullptr;
   std::uint32_t mask_ = 0;
   std::uint32_t live_ = 0;
+  std::uint64_t macs_ = 0;
   std::optional<Stop> stop_;
 };
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/codes.h"
+
+#include <array>
+
+namespace plumb::machine {
+
+constexpr Code kEntry{"machine.entry", "there is no such entry in the PTX text",
+                      "A launch names a `.entry` function of the module. `.func` functions and declarations cannot be "
+                      "launched. The message lists the entries that the module has."};
+constexpr Code kLaunch{
+    "machine.launch", "the launch does not fit the entry or the target",
+    "A launch needs a grid and a block of at least one thread, at most 1024 threads a block, the block "
+    "that `.reqntid` names or one within `.maxntid`, shared memory within the target's limit, and a "
+    "parameter block of exactly the entry's size."};
+constexpr Code kUnmodelled{
+    "machine.unmodelled", "plumb has no exact meaning for this",
+    "The run reached an instruction, or a case of one, that the machine does not execute exactly. "
+    "Nothing is guessed: the run ends, and a proof that needs it is `unknown`."};
+constexpr Code kDataControl{
+    "machine.data-control", "an address, branch or guard depends on abstract data",
+    "In the field domain data floats have no bits. A branch, a guard, an address or an integer that "
+    "depends on them cannot be followed. Declare an integer input that steers the kernel as "
+    "`metadata` in the task, so that it is concrete."};
+constexpr Code kUndefined{
+    "machine.undefined", "a value that was never written decides something",
+    "A register, or shared or local memory, holds an unspecified value until it is written. Using it "
+    "as an address, a guard, a branch index, a member mask or a count is a defect on every path. Write "
+    "it first, on every path that leads here."};
+constexpr Code kBounds{
+    "machine.out-of-bounds", "an access outside of every buffer",
+    "Every byte of an access must lie in one buffer of the launch (global), in the block's shared memory, "
+    "in the thread's local memory or in the parameter block. The message names the nearest buffer and the "
+    "distance. Guard the access or correct the address."};
+constexpr Code kAlignment{"machine.misaligned", "an access at an address that its width does not divide",
+                          "The address of an access must be a multiple of its size in bytes, vectors as a whole "
+                          "(`ld.global.v4.b32`: 16); rows of `ldmatrix` are 16 bytes, `cp.async` takes its copy size."};
+constexpr Code kCollective{
+    "machine.collective", "lanes are missing where a warp must act together",
+    "`.sync` instructions wait for every lane of their member mask, `.aligned` ones for every lane "
+    "of the warp. A lane that has left, or that waits elsewhere for good, makes the behaviour "
+    "undefined. Hoist the instruction out of the divergent branch or give the mask of the lanes that "
+    "do come."};
+constexpr Code kBarrier{
+    "machine.barrier", "misuse of a CTA barrier",
+    "Barriers are 0 to 15; a thread count is a positive multiple of 32 and the same for everyone in one "
+    "phase; a thread that has arrived must not use the barrier again before the phase completes; `.red` "
+    "does not mix with `.sync` and `.arrive` in one phase."};
+constexpr Code kDeadlock{
+    "machine.deadlock", "no thread can go on",
+    "Every thread that has not exited waits for others that will never come. The notes list who waits "
+    "where and for how many. Usual causes: a barrier in a divergent branch, a count that is too large, "
+    "loop trip counts that differ between warps."};
+constexpr Code kAsyncCopy{"machine.async-copy", "misuse of cp.async",
+                          "The copy size is 4, 8 or 16 bytes (`.cg`: 16) and the source size at most the copy size."};
+constexpr Code kTrap{"machine.trap", "the program executed `trap`",
+                     "`trap` aborts the grid. A kernel under proof must not reach it."};
+constexpr Code kBudget{
+    "machine.budget", "the step budget is used up",
+    "The run executed more warp instructions than its budget allows: raise `step_budget`, or look for a "
+    "loop that does not end."};
+constexpr Code kCancelled{"machine.cancelled", "the run was cancelled", "The caller asked the run to stop."};
+
+std::span<const Code* const> codes() {
+  static constexpr std::array<const Code*, 14> kAll{&kEntry,     &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined,
+                                                    &kBounds,    &kAlignment, &kCollective, &kBarrier,     &kDeadlock,
+                                                    &kAsyncCopy, &kTrap,      &kBudget,     &kCancelled};
+  return kAll;
+}
+
+}  // namespace plumb::machine

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decoding makes of an entry and the functions that it can call: one flat list of operations, where every
+// register, constant and variable lives, and the tables that control flow needs. Immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+#include "machine/spaces.h"
+#include "machine/warp.h"
+#include "ptx/module.h"
+
+namespace plumb::machine {
+
+// A register that holds a constant in all lanes.
+struct ConstantSlot {
+  Slot slot = 0;
+  std::uint8_t width = 4;
+  std::uint64_t value = 0;
+};
+
+// A register that is set when a warp starts.
+struct SpecialSlot {
+  Slot slot = 0;
+  std::uint8_t width = 4;
+  ptx::Special special = ptx::Special::tid;
+  std::uint8_t axis = 0;
+};
+
+// Where a variable lives: its space, its address in that space (global: the virtual address), and whether it was laid
+// out at all.
+struct VariablePlace {
+  ptx::Space space = ptx::Space::none;
+  std::uint64_t address = 0;
+  bool is_placed = false;
+};
+
+// Bytes moved between call parameters of one lane: offsets in its call-parameter area.
+struct ParamCopy {
+  std::uint32_t from = 0, to = 0, size = 0;
+};
+
+struct CallSite {
+  std::uint32_t function = 0;  // callee, in Module::functions
+  std::uint32_t target = 0;    // its first operation
+  std::uint32_t next = 0;      // where to go on after it
+  std::vector<ParamCopy> arguments, results;
+};
+
+// An image of a module variable of the global space.
+struct GlobalImage {
+  std::string name;
+  std::uint64_t address = 0;
+  std::vector<std::byte> bytes;
+};
+
+struct FunctionPlace {
+  std::uint32_t first = 0;  // operation of its first instruction
+  std::uint32_t count = 0;  // its instructions; one more operation follows: the return at its end
+  bool is_decoded = false;
+};
+
+struct Layout {
+  std::uint32_t reg_bytes = 0;
+  std::uint32_t pred_count = 1;  // predicate 0 is always false
+  std::vector<ConstantSlot> constants;
+  std::vector<SpecialSlot> specials;
+  std::vector<Slot> lists;
+  std::vector<VariablePlace> variables;  // by VarId
+  ParamLayout params;
+  std::uint32_t static_shared = 0;     // bytes of shared variables; dynamic shared memory starts here
+  std::uint32_t local_bytes = 0;       // per lane
+  std::uint32_t call_param_bytes = 0;  // per lane
+  std::vector<std::byte> const_image;
+  std::vector<GlobalImage> globals;
+  std::vector<FunctionPlace> functions;  // by index in Module::functions
+  std::vector<CallSite> calls;
+  std::vector<std::vector<std::uint32_t>> branch_tables;
+  std::vector<std::string> reasons;  // of operations without a meaning
+};
+
+template <class D>
+struct Decoded {
+  ptx::CheckedModule module;
+  std::uint32_t entry = 0;  // in Module::functions
+  Layout layout;
+  std::vector<Op<D>> ops;  // the entry's first, so that its operation numbers are its instruction numbers
+
+  const ptx::Function& entry_function() const { return module->functions[entry]; }
+  // The place of an operation in the text.
+  Place place(std::uint32_t pc) const;
+};
+
+}  // namespace plumb::machine
