@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "task/task.h"
+
+namespace plumb::task {
+namespace {
+
+TEST(Suite, EveryTaskReadsAndEveryShapeFits) {
+  unsigned tasks = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(PLUMB_SOURCE_DIR "/suite")) {
+    if (!folder.is_directory()) continue;
+    Findings findings;
+    const auto task = load_task(folder.path(), findings);
+    ASSERT_TRUE(task) << render(findings, false);
+    EXPECT_GE(task->prove_shapes.size(), 3u) << task->name;
+    EXPECT_FALSE(task->test_shapes.empty()) << task->name;
+    EXPECT_FALSE(task->bench_shapes.empty()) << task->name;
+    ++tasks;
+  }
+  EXPECT_GE(tasks, 5u);
+}
+
+}  // namespace
+}  // namespace plumb::task
