@@ -72,7 +72,13 @@ inline float float_from_f16(std::uint64_t bits) {
 inline float float_from_bf16(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
 }
-float float_from_fp8(Format format, std::uint64_t bits);
+inline float float_from_fp8(Format format, std::uint64_t bits) {
+  if (format == Format::E5M2) return float_from_f16(bits << 8);  // e5m2 is f16 without its low byte
+  const auto magnitude_bits = static_cast<std::uint32_t>(bits & 0x7F);
+  const std::uint32_t finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude_bits << 20) * 0x1p120F);
+  const std::uint32_t value = magnitude_bits == 0x7F ? 0x7FC00000 : finite;
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value | (bits & 0x80) << 24));
+}
 
 // The value as a double, exact for every format (low 13 bits of tf32 dropped).
 inline double to_double(Format format, std::uint64_t bits) {
@@ -148,7 +154,7 @@ inline std::uint64_t finish(std::uint64_t bits, FloatMode mode) {
   constexpr std::uint64_t kCanonical = layout(format).canonical;
   const bool nan = is_nan(format, bits);
   if (mode.ftz) bits = flush(format, bits);
-  if (format != Format::F64) bits = nan ? kCanonical : bits;
+  if constexpr (format != Format::F64) bits = nan ? kCanonical : bits;
   if (mode.sat) {
     constexpr std::uint64_t kOne = static_cast<std::uint64_t>(layout(format).bias) << layout(format).fraction;
     bits = nan || is_negative(format, bits) ? 0 : bits > kOne ? kOne : bits;

@@ -69,12 +69,8 @@ class Ieee {
   }
   Real neg(Format f, Real a, FloatMode mode) const { return sign_changed(f, a, a ^ ieee::sign_bit(f), mode); }
   Real abs(Format f, Real a, FloatMode mode) const { return sign_changed(f, a, ieee::magnitude(f, a), mode); }
-  Real min(Format f, Real a, Real b, FloatMode mode) const {
-    return f == Format::F32 ? min_max32<false>(a, b, mode) : ieee::min_max(f, a, b, false, mode);
-  }
-  Real max(Format f, Real a, Real b, FloatMode mode) const {
-    return f == Format::F32 ? min_max32<true>(a, b, mode) : ieee::min_max(f, a, b, true, mode);
-  }
+  Real min(Format f, Real a, Real b, FloatMode mode) const { return min_max<false>(f, a, b, mode); }
+  Real max(Format f, Real a, Real b, FloatMode mode) const { return min_max<true>(f, a, b, mode); }
 
   // rcp and sqrt without `approximate` are correctly rounded in the mode's direction; the other functions are computed
   // in double and rounded to nearest even, f16 ex2 truncated as measured.
@@ -209,7 +205,9 @@ class Ieee {
   }
   template <Format f>
   static Real narrow(Real a, FloatMode mode) {
-    return rounded<f>(ieee::f32(in32(a, mode)), mode);
+    const float value = ieee::f32(in32(a, mode));
+    mode.ftz = false;  // cvt's `ftz` is about its f32 side alone
+    return rounded<f>(value, mode);
   }
 
   static Real sign_changed(Format f, Real a, Real changed, FloatMode mode) {
@@ -218,18 +216,25 @@ class Ieee {
     return ieee::is_nan(f, a) ? ieee::layout(f).canonical : flushed;
   }
   template <bool is_max>
-  static Real min_max32(Real a, Real b, FloatMode mode) {
-    a = in32(a, mode), b = in32(b, mode);
-    const float x = ieee::f32(a), y = ieee::f32(b);
-    const bool takes_a = is_max ? x > y : x < y;
-    const Real equal = is_max ? a & b : a | b;  // equal numbers differ in bits only as zeros: -0 < +0
-    Real result = takes_a ? a : b;
-    result = x == y ? equal : result;
-    const bool a_nan = x != x, b_nan = y != y;
-    result = b_nan ? a : result;  // a NaN `a` already gave b
+  static Real min_max(Format f, Real a, Real b, FloatMode mode) {
+    if (f == Format::F32) return min_max_short<Format::F32, is_max>(a, b, mode);
+    if (f == Format::F16) return min_max_short<Format::F16, is_max>(a, b, mode);
+    if (f == Format::BF16) return min_max_short<Format::BF16, is_max>(a, b, mode);
+    return ieee::min_max(f, a, b, is_max, mode);
+  }
+  template <Format f, bool is_max>
+  static Real min_max_short(Real a, Real b, FloatMode mode) {
+    if (mode.ftz) a = ieee::flush(f, a), b = ieee::flush(f, b);
+    // Integers in the order of the numbers, -0 below +0.
+    const auto key = [](Real bits) {
+      const auto x = static_cast<std::int32_t>(bits << (32 - ieee::layout(f).width));
+      return x ^ static_cast<std::int32_t>(static_cast<std::uint32_t>(x >> 31) >> 1);
+    };
+    const bool a_nan = ieee::is_nan(f, a), b_nan = ieee::is_nan(f, b);
+    const Real ordered = (key(a) > key(b)) == is_max ? a : b;
+    const Real number = a_nan ? b : b_nan ? a : ordered;
     const bool nan = mode.nan ? a_nan || b_nan : a_nan && b_nan;
-    result = nan ? 0x7FFFFFFF : result;
-    return ieee::finish<Format::F32>(result, mode);
+    return ieee::finish<f>(nan ? ieee::layout(f).canonical : number, mode);
   }
   template <class Value>
   static bool compare_values(Compare op, Value a, Value b) {
