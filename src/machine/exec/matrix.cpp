@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/exec/matrix.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace plumb::machine {
+namespace {
+
+using domain::DotKind;
+using domain::DotShape;
+using domain::Format;
+using ptx::Instr;
+using ptx::Mod;
+using ptx::Operand;
+using ptx::Type;
+
+struct Shape {
+  std::uint32_t m = 0, n = 8, k = 0;
+};
+
+constexpr std::pair<Mod, Shape> kShapes[] = {
+    {Mod::m8n8k4, {8, 8, 4}},       {Mod::m8n8k16, {8, 8, 16}},    {Mod::m8n8k32, {8, 8, 32}},
+    {Mod::m8n8k128, {8, 8, 128}},   {Mod::m16n8k4, {16, 8, 4}},    {Mod::m16n8k8, {16, 8, 8}},
+    {Mod::m16n8k16, {16, 8, 16}},   {Mod::m16n8k32, {16, 8, 32}},  {Mod::m16n8k64, {16, 8, 64}},
+    {Mod::m16n8k128, {16, 8, 128}}, {Mod::m16n8k256, {16, 8, 256}}};
+
+std::optional<Shape> shape_of(const Instr& instr) {
+  for (const auto& [mod, shape] : kShapes) {
+    if (instr.has(mod)) return shape;
+  }
+  return std::nullopt;
+}
+
+// Where the elements of a fragment lie (PTX ISA, "matrix fragments for mma"; checked to be bijections by a test). Lane
+// l has g = l / 4 and t = l % 4. A register holds `per` consecutive k; registers run over the row halves first, then
+// over k.
+struct Position {
+  std::uint32_t row = 0, column = 0;
+};
+constexpr Position a_position(unsigned lane, unsigned reg, unsigned part, unsigned per, unsigned m) {
+  const unsigned halves = m / 8;
+  return {lane / 4 + 8 * (reg % halves), per * (lane % 4) + part + 4 * per * (reg / halves)};
+}
+constexpr Position b_position(unsigned lane, unsigned reg, unsigned part, unsigned per) {
+  return {per * (lane % 4) + part + 4 * per * reg, lane / 4};
+}
+constexpr Position c_position(unsigned lane, unsigned element) {
+  return {lane / 4 + 8 * (element / 2), 2 * (lane % 4) + element % 2};
+}
+
+// Op::list: the registers of d, a, b, c in turn; Op::aux: how many of each, a byte apiece; Op::imm: k.
+template <class D>
+struct Fragments {
+  unsigned d, a, b, c;  // first index in the list
+  unsigned a_count, b_count, c_count;
+  explicit Fragments(const Op<D>& op)
+      : d(0),
+        a(op.aux & 0xff),
+        b(a + (op.aux >> 8 & 0xff)),
+        c(b + (op.aux >> 16 & 0xff)),
+        a_count(op.aux >> 8 & 0xff),
+        b_count(op.aux >> 16 & 0xff),
+        c_count(op.aux >> 24) {}
+};
+
+template <class D, Format A, Format B, Format Acc, unsigned M>
+void step_real(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
+  constexpr unsigned kN = 8, kLargestK = 32;
+  constexpr unsigned kPerA = std::max(1u, 4 / domain::byte_size(A)), kPerB = std::max(1u, 4 / domain::byte_size(B));
+  constexpr unsigned kPerC = Acc == Format::F16 ? 2 : 1;
+  if (!w.gather_warp(op)) return;
+  const Fragments<D> at(op);
+  const auto k = static_cast<unsigned>(op.imm);
+  Real a[M * kLargestK], b[kLargestK * kN], c[M * kN], d[M * kN];
+  for (unsigned reg = 0; reg < at.a_count; ++reg) {
+    const Slot slot = w.listed(op, at.a + reg);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < kPerA; ++part) {
+        const Position p = a_position(lane, reg, part, kPerA, M);
+        a[p.row * k + p.column] = w.real(A, slot, lane, part, kPerA);
+      }
+    }
+  }
+  for (unsigned reg = 0; reg < at.b_count; ++reg) {
+    const Slot slot = w.listed(op, at.b + reg);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < kPerB; ++part) {
+        const Position p = b_position(lane, reg, part, kPerB);
+        b[p.row * kN + p.column] = w.real(B, slot, lane, part, kPerB);
+      }
+    }
+  }
+  for (unsigned reg = 0; reg < at.c_count; ++reg) {
+    const Slot slot = w.listed(op, at.c + reg);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < kPerC; ++part) {
+        const Position p = c_position(lane, reg * kPerC + part);
+        c[p.row * kN + p.column] = w.real(Acc, slot, lane, part, kPerC);
+      }
+    }
+  }
+  w.dom().dot(DotShape{M, kN, k, A, B, Acc, DotKind::MmaSync}, a, b, c, d);
+  for (unsigned reg = 0; reg < at.c_count; ++reg) {
+    Real out[kLanes * kPerC];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < kPerC; ++part) {
+        const Position p = c_position(lane, reg * kPerC + part);
+        out[lane * kPerC + part] = d[p.row * kN + p.column];
+      }
+    }
+    w.write_reals(Acc, w.listed(op, at.d + reg), kPerC, out);
+  }
+  w.count_macs(std::uint64_t{M} * kN * k);
+}
+
+// One element of an integer operand: `Bits` wide, signed or not.
+template <unsigned Bits, bool IsSigned>
+constexpr std::int32_t element(std::uint32_t word, unsigned part) {
+  const std::uint32_t raw = word >> (Bits * part) & ((1u << Bits) - 1);
+  return IsSigned ? static_cast<std::int32_t>(raw << (32 - Bits)) >> (32 - Bits) : static_cast<std::int32_t>(raw);
+}
+
+enum class Product : std::uint8_t { Times, XorPopc, AndPopc };
+
+template <class D>
+bool is_plain_list(Warp<D>& w, const Op<D>& op, unsigned first, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (!w.is_plain(w.listed(op, first + i))) return false;
+  }
+  return true;
+}
+
+template <class D, unsigned Bits, bool IsSignedA, bool IsSignedB, Product P, unsigned M, bool IsSaturating>
+void step_int(Warp<D>& w, const Op<D>& op) {
+  constexpr unsigned kN = 8, kPer = 32 / Bits, kLargestK = 8 * kPer;
+  if (!w.gather_warp(op)) return;
+  const Fragments<D> at(op);
+  if (!is_plain_list(w, op, at.a, at.a_count + at.b_count + at.c_count)) {
+    return w.unmodelled("an integer `mma` on bytes that are abstract or were never written");
+  }
+  const auto k = static_cast<unsigned>(op.imm);
+  std::int32_t a[M * kLargestK], b[kN * kLargestK];
+  for (unsigned reg = 0; reg < at.a_count; ++reg) {
+    const Lane<std::uint32_t>* words = w.template lanes<std::uint32_t>(w.listed(op, at.a + reg));
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < kPer; ++part) {
+        const Position p = a_position(lane, reg, part, kPer, M);
+        a[p.row * k + p.column] = element<Bits, IsSignedA>(words[lane], part);
+      }
+    }
+  }
+  for (unsigned reg = 0; reg < at.b_count; ++reg) {
+    const Lane<std::uint32_t>* words = w.template lanes<std::uint32_t>(w.listed(op, at.b + reg));
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < kPer; ++part) {
+        const Position p = b_position(lane, reg, part, kPer);
+        b[p.column * k + p.row] = element<Bits, IsSignedB>(words[lane], part);
+      }
+    }
+  }
+  for (unsigned reg = 0; reg < at.c_count; ++reg) {
+    const Lane<std::int32_t>* c = w.template lanes<std::int32_t>(w.listed(op, at.c + reg));
+    write_lanes<D, std::int32_t>(w, w.listed(op, at.d + reg), [&](unsigned lane) {
+      const Position p = c_position(lane, reg);
+      std::int64_t sum = c[lane];
+      for (unsigned i = 0; i < k; ++i) {
+        const std::int32_t x = a[p.row * k + i], y = b[p.column * k + i];
+        sum += P == Product::Times ? x * y : P == Product::XorPopc ? x ^ y : x & y;
+      }
+      if (IsSaturating) {
+        sum = std::clamp<std::int64_t>(sum, std::numeric_limits<std::int32_t>::min(),
+                                       std::numeric_limits<std::int32_t>::max());
+      }
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
+    });
+  }
+  w.count_macs(std::uint64_t{M} * kN * k);
+}
+
+// -- Choosing the step
+// -------------------------------------------------------------------------------------------------
+std::optional<Format> format_of(Type type) {
+  switch (type) {
+    case Type::f16:
+      return Format::F16;
+    case Type::bf16:
+      return Format::BF16;
+    case Type::tf32:
+      return Format::Tf32;
+    case Type::f32:
+      return Format::F32;
+    case Type::f64:
+      return Format::F64;
+    case Type::e4m3:
+      return Format::E4M3;
+    case Type::e5m2:
+      return Format::E5M2;
+    default:
+      return std::nullopt;
+  }
+}
+
+template <class D, Format A, Format B>
+StepFn<D> with_accumulator(Format acc) {
+  return acc == Format::F16 ? &step_real<D, A, B, Format::F16, 16> : &step_real<D, A, B, Format::F32, 16>;
+}
+
+template <class D>
+StepFn<D> real_step(Format a, Format b, Format acc, unsigned m) {
+  if (a == Format::F64)
+    return m == 8 ? &step_real<D, Format::F64, Format::F64, Format::F64, 8>
+                  : &step_real<D, Format::F64, Format::F64, Format::F64, 16>;
+  if (m != 16) return nullptr;  // m8n8k4 of sm_70
+  if (a == Format::F16 && b == a) return with_accumulator<D, Format::F16, Format::F16>(acc);
+  if (a == Format::BF16 && b == a) return &step_real<D, Format::BF16, Format::BF16, Format::F32, 16>;
+  if (a == Format::Tf32 && b == a) return &step_real<D, Format::Tf32, Format::Tf32, Format::F32, 16>;
+  if (a == Format::E4M3) {
+    return b == Format::E4M3 ? with_accumulator<D, Format::E4M3, Format::E4M3>(acc)
+                             : with_accumulator<D, Format::E4M3, Format::E5M2>(acc);
+  }
+  if (a == Format::E5M2) {
+    return b == Format::E4M3 ? with_accumulator<D, Format::E5M2, Format::E4M3>(acc)
+                             : with_accumulator<D, Format::E5M2, Format::E5M2>(acc);
+  }
+  return nullptr;
+}
+
+template <class D, unsigned Bits, bool A, bool B, Product P = Product::Times>
+StepFn<D> int_step(unsigned m, bool is_saturating) {
+  if (m == 8) return is_saturating ? &step_int<D, Bits, A, B, P, 8, true> : &step_int<D, Bits, A, B, P, 8, false>;
+  return is_saturating ? &step_int<D, Bits, A, B, P, 16, true> : &step_int<D, Bits, A, B, P, 16, false>;
+}
+template <class D, unsigned Bits>
+StepFn<D> int_step(bool a, bool b, unsigned m, bool is_saturating) {
+  if (a) return b ? int_step<D, Bits, true, true>(m, is_saturating) : int_step<D, Bits, true, false>(m, is_saturating);
+  return b ? int_step<D, Bits, false, true>(m, is_saturating) : int_step<D, Bits, false, false>(m, is_saturating);
+}
+
+std::vector<Operand> elements_of(const Operand& operand) {
+  if (operand.kind == Operand::Kind::Vector) return operand.elements;
+  return {operand};
+}
+
+}  // namespace
+
+template <class D>
+StepFn<D> Meaning<ptx::Form::Mma>::select(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
+  const std::optional<Shape> shape = shape_of(instr);
+  if (!shape) return ctx.unmodelled("this shape of `mma` has no meaning in the machine"), nullptr;
+  const Type a = instr.type(1), b = instr.type(2);
+  std::vector<Slot> slots;
+  const Type source_type = a == Type::f64 ? Type::f64 : Type::b32;
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::vector<Operand> elements = elements_of(instr.operands[i]);
+    for (const Operand& element : elements) {
+      slots.push_back(i == 0 ? ctx.dest(element) : ctx.source(element, source_type));
+    }
+    op.aux |= static_cast<std::uint32_t>(elements.size()) << (8 * i);
+  }
+  op.list = ctx.list(slots);
+  op.imm = shape->k;
+  const bool is_saturating = instr.has(Mod::satfinite);
+  StepFn<D> step = nullptr;
+  if (const std::optional<Format> format = format_of(a)) {
+    step = real_step<D>(*format, *format_of(b), *format_of(instr.type(0)), shape->m);
+  } else if (a == Type::b1) {
+    step = instr.has(Mod::and_) ? int_step<D, 1, false, false, Product::AndPopc>(shape->m, false)
+                                : int_step<D, 1, false, false, Product::XorPopc>(shape->m, false);
+  } else if (a == Type::s4 || a == Type::u4) {
+    step = int_step<D, 4>(a == Type::s4, b == Type::s4, shape->m, is_saturating);
+  } else {
+    step = int_step<D, 8>(a == Type::s8, b == Type::s8, shape->m, is_saturating);
+  }
+  if (step == nullptr) ctx.unmodelled("this shape of `mma` has no meaning in the machine");
+  return step;
+}
+
+PLUMB_INSTANTIATE_MEANING(Mma)
+
+}  // namespace plumb::machine
