@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -81,7 +82,7 @@ struct AsyncCopy {
 // A commit of some lanes: the copies in [first, last) of the warp's list, for the lanes of the mask.
 struct AsyncGroup {
   std::uint32_t mask = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> copies;  // index in the warp's copies, lanes
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> copies;  // number of the copy, lanes
 };
 
 // What all CTAs of a run share.
@@ -173,7 +174,7 @@ class WarpRun : public Warp<D> {
   bool pick();
   void merge_here();
   void save_active();
-  void set_limit();
+  void set_limit(std::uint32_t from);
   void complete_copy(std::uint32_t copy, std::uint32_t lanes);
   void set_specials();
   bool raw_local(std::uint64_t address, unsigned size, unsigned lane, ptx::Space space, std::byte*& bytes, Tag*& tags);
@@ -198,7 +199,8 @@ class WarpRun : public Warp<D> {
   std::uint64_t clock_ = 0;
   std::uint64_t steps_ = 0, lane_steps_ = 0;
 
-  std::vector<AsyncCopy<D>> copies_;
+  std::deque<AsyncCopy<D>> copies_;  // in flight; the first has number first_copy_
+  std::uint32_t first_copy_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> open_copies_;
   std::vector<AsyncGroup> groups_;
 };

@@ -46,6 +46,12 @@ struct Op;
 template <class D>
 using StepFn = void (*)(Warp<D>&, const Op<D>&);
 
+// How a memory instruction orders: scope as machine::Scope (0: weak).
+struct Order {
+  std::uint8_t scope = 0;
+  bool is_acquire = false, is_release = false;
+};
+
 // One decoded instruction. What the fields mean is between `Meaning<F>::select` and the step function that it chose.
 template <class D>
 struct Op {
@@ -59,6 +65,7 @@ struct Op {
   std::uint32_t instr = 0;     // index in the function's instrs
   std::uint32_t function = 0;  // index in Module::functions
   PredRef guard;
+  Order order;
 };
 
 template <class T>
