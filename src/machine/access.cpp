@@ -20,21 +20,31 @@ std::string hex(std::uint64_t value) {
 
 std::string_view space_word(ptx::Space space) {
   switch (space) {
-    case ptx::Space::shared: return "shared";
-    case ptx::Space::local: return "local";
-    case ptx::Space::constant: return "constant";
-    case ptx::Space::param: return "parameter";
-    default: return "global";
+    case ptx::Space::shared:
+      return "shared";
+    case ptx::Space::local:
+      return "local";
+    case ptx::Space::constant:
+      return "constant";
+    case ptx::Space::param:
+      return "parameter";
+    default:
+      return "global";
   }
 }
 
 MemorySpace observed(ptx::Space space) {
   switch (space) {
-    case ptx::Space::shared: return MemorySpace::Shared;
-    case ptx::Space::local: return MemorySpace::Local;
-    case ptx::Space::constant: return MemorySpace::Const;
-    case ptx::Space::param: return MemorySpace::Param;
-    default: return MemorySpace::Global;
+    case ptx::Space::shared:
+      return MemorySpace::Shared;
+    case ptx::Space::local:
+      return MemorySpace::Local;
+    case ptx::Space::constant:
+      return MemorySpace::Const;
+    case ptx::Space::param:
+      return MemorySpace::Param;
+    default:
+      return MemorySpace::Global;
   }
 }
 
@@ -55,11 +65,11 @@ std::string near(const domain::Buffer& buffer, std::uint64_t address) {
 }  // namespace
 
 template <class D>
-bool WarpRun<D>::addresses(const Op<D>& op, unsigned width, std::uint64_t (&out)[kLanes]) {
+bool WarpRun<D>::addresses(const Op<D>& op, unsigned width, std::uint64_t (&out)[kLanes], std::uint32_t which) {
   if constexpr (D::kHasTags) {
     if (!this->is_plain(op.a)) {
       bool is_good = true;
-      for_lanes(this->mask_, [&](unsigned lane) {
+      for_lanes(which, [&](unsigned lane) {
         is_good = is_good && this->concrete(op.a, width, lane, "the address").has_value();
       });
       if (!is_good) return false;
@@ -72,6 +82,7 @@ bool WarpRun<D>::addresses(const Op<D>& op, unsigned width, std::uint64_t (&out)
     const Lane<std::uint32_t>* base = this->template lanes<std::uint32_t>(op.a);
     for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<std::uint32_t>(base[lane] + op.imm);
   }
+  (void)which;
   return true;
 }
 
@@ -102,10 +113,18 @@ void WarpRun<D>::report_bounds(ptx::Space space, std::uint64_t address, unsigned
             " bytes of " + std::string(space_word(space)) + " memory";
   };
   switch (space) {
-    case ptx::Space::shared: limit(cta_.shared().size()); break;
-    case ptx::Space::local: limit(layout().local_bytes); break;
-    case ptx::Space::constant: limit(layout().const_image.size()); break;
-    case ptx::Space::param: limit(layout().params.size); break;
+    case ptx::Space::shared:
+      limit(cta_.shared().size());
+      break;
+    case ptx::Space::local:
+      limit(layout().local_bytes);
+      break;
+    case ptx::Space::constant:
+      limit(layout().const_image.size());
+      break;
+    case ptx::Space::param:
+      limit(layout().params.size);
+      break;
     default: {
       const domain::Buffer* nearest = cta_.run_shared().memory->nearest(address);
       text += nearest == nullptr ? "global address " + hex(address) + "; the launch has no buffers"
@@ -153,7 +172,8 @@ bool WarpRun<D>::raw_local(std::uint64_t address, unsigned size, unsigned lane, 
       if constexpr (D::kHasTags) tags = call_params_.tags() + std::size_t{lane} * layout().call_param_bytes + at;
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -310,17 +330,17 @@ void WarpRun<D>::complete_copy(std::uint32_t number, std::uint32_t lanes) {
   if (cta_.observer() != nullptr) cta_.observer()->async_copy_waited(copy.id, {index_, lanes});
 }
 
-#define PLUMB_INSTANTIATE_ACCESS(D)                                                                               \
-  template bool WarpRun<D>::addresses(const Op<D>&, unsigned, std::uint64_t (&)[kLanes]);                         \
-  template domain::Buffer* WarpRun<D>::global(std::uint64_t, std::uint64_t);                                      \
-  template void WarpRun<D>::report_bounds(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);            \
-  template void WarpRun<D>::report_alignment(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);         \
-  template bool WarpRun<D>::load(ptx::Space, std::uint64_t, unsigned, unsigned, TaggedBytes&);                    \
-  template bool WarpRun<D>::store(ptx::Space, std::uint64_t, unsigned, unsigned, const TaggedBytes&);             \
-  template void WarpRun<D>::observe(AccessKind, ptx::Space, const Op<D>&, std::uint32_t, unsigned,                \
-                                    const std::uint64_t*);                                                        \
-  template AsyncCopy<D>& WarpRun<D>::issue_copy();                                                                \
-  template void WarpRun<D>::commit_copies();                                                                      \
+#define PLUMB_INSTANTIATE_ACCESS(D)                                                                       \
+  template bool WarpRun<D>::addresses(const Op<D>&, unsigned, std::uint64_t(&)[kLanes]);                  \
+  template domain::Buffer* WarpRun<D>::global(std::uint64_t, std::uint64_t);                              \
+  template void WarpRun<D>::report_bounds(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);    \
+  template void WarpRun<D>::report_alignment(ptx::Space, std::uint64_t, unsigned, unsigned, const char*); \
+  template bool WarpRun<D>::load(ptx::Space, std::uint64_t, unsigned, unsigned, TaggedBytes&);            \
+  template bool WarpRun<D>::store(ptx::Space, std::uint64_t, unsigned, unsigned, const TaggedBytes&);     \
+  template void WarpRun<D>::observe(AccessKind, ptx::Space, const Op<D>&, std::uint32_t, unsigned,        \
+                                    const std::uint64_t*);                                                \
+  template AsyncCopy<D>& WarpRun<D>::issue_copy();                                                        \
+  template void WarpRun<D>::commit_copies();                                                              \
   template void WarpRun<D>::wait_copies(std::uint32_t, bool);
 
 PLUMB_INSTANTIATE_ACCESS(domain::Ieee)

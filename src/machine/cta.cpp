@@ -73,10 +73,13 @@ std::optional<Stop> Cta<D>::run(std::uint64_t cta, Counts& counts) {
       if ((stop = warp->take_stop())) break;
       const std::uint64_t ran = warp->steps() - before;
       if (run_.steps.fetch_add(ran, std::memory_order_relaxed) + ran > run_.options->step_budget) {
-        stop = Stop{Stop::Kind::Budget, Finding{&kBudget, Severity::Error,
+        stop = Stop{Stop::Kind::Budget, Finding{&kBudget,
+                                                Severity::Error,
                                                 "the launch executed its budget of " +
                                                     std::to_string(run_.options->step_budget) + " warp instructions",
-                                                program_.place(warp->pc()), {}, {}}};
+                                                program_.place(warp->pc()),
+                                                {},
+                                                {}}};
         break;
       }
       if (run_.is_cancelled.load(std::memory_order_relaxed)) {
@@ -109,8 +112,8 @@ bool Cta<D>::arrive(WarpRun<D>& warp, const Op<D>& op, unsigned id, std::uint32_
     barrier.is_reduction = is_reduction;
   } else if (barrier.expected != expected) {
     const auto count = [](std::uint32_t n) { return n == 0 ? std::string("all threads") : std::to_string(n); };
-    warp.fault(kBarrier, "this arrival at " + name + " names " + count(expected) + ", an earlier one of the same phase " +
-                             count(barrier.expected));
+    warp.fault(kBarrier, "this arrival at " + name + " names " + count(expected) +
+                             ", an earlier one of the same phase " + count(barrier.expected));
     return false;
   } else if (barrier.is_reduction != is_reduction) {
     warp.fault(kBarrier, "`.red` and other arrivals meet in one phase of " + name);
@@ -186,8 +189,7 @@ Stop Cta<D>::deadlock() const {
         } else {
           std::uint32_t missing = 0;
           for (const auto& other : warps_) {
-            missing += static_cast<std::uint32_t>(
-                std::popcount(other->live() & ~barrier.arrived[other->index()]));
+            missing += static_cast<std::uint32_t>(std::popcount(other->live() & ~barrier.arrived[other->index()]));
           }
           text += std::to_string(missing) + " threads have not arrived";
         }

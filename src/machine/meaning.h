@@ -43,10 +43,22 @@ class DecodeContext {
   virtual Slot source(const ptx::Operand& operand, ptx::Type type) = 0;
   // A register that is written; `_` is a register that nobody reads.
   virtual Slot dest(const ptx::Operand& operand) = 0;
-  virtual unsigned width(const ptx::Operand& operand) const = 0;   // storage bytes a lane; 0 when not a register
+  virtual unsigned width(const ptx::Operand& operand) const = 0;  // storage bytes a lane; 0 when not a register
+  // `[base+offset]`: the register of the base (a zero when there is none) and its width (4 or 8), and what is added to
+  // it. A variable's address is the one in its own space; `to_generic` adds the window.
+  struct Address {
+    Slot base = 0;
+    unsigned width = 8;
+    std::uint64_t offset = 0;
+  };
+  virtual Address address(const ptx::Operand& operand, bool to_generic = false) = 0;
   virtual PredRef pred_source(const ptx::Operand& operand) = 0;    // `p`, `!p` or an immediate
   virtual PredSlot pred_dest(const ptx::Operand& operand) = 0;     // kNoPred for `_`
   virtual std::uint32_t list(const std::vector<Slot>& slots) = 0;  // for Op::list
+  // Operations that control goes to.
+  virtual std::uint32_t target(ptx::LabelId label) = 0;
+  virtual std::uint32_t branch_table(ptx::LabelId targets) = 0;                 // into Layout::branch_tables
+  virtual std::optional<std::uint32_t> call_site(const ptx::Instr& instr) = 0;  // into Layout::calls; none: unmodelled
   virtual const ptx::Module& module() const = 0;
   virtual const ptx::Function& function() const = 0;
   // Why `select` returns null; shown when the instruction is reached.

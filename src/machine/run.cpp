@@ -107,21 +107,50 @@ void WarpRun<D>::set_specials() {
           value = pick_axis(tid, special.axis);
           break;
         }
-        case ptx::Special::ntid: value = pick_axis(block, special.axis); break;
-        case ptx::Special::ctaid: value = pick_axis(at, special.axis); break;
-        case ptx::Special::nctaid: value = pick_axis(grid, special.axis); break;
-        case ptx::Special::laneid: value = lane; break;
-        case ptx::Special::warpid: value = index_; break;
-        case ptx::Special::nwarpid: value = (block.count() + kLanes - 1) / kLanes; break;
-        case ptx::Special::warp_sz: value = kLanes; break;
-        case ptx::Special::lanemask_eq: value = 1u << lane; break;
-        case ptx::Special::lanemask_lt: value = (1u << lane) - 1; break;
-        case ptx::Special::lanemask_le: value = (2ull << lane) - 1; break;
-        case ptx::Special::lanemask_gt: value = ~((2ull << lane) - 1); break;
-        case ptx::Special::lanemask_ge: value = ~((1ull << lane) - 1); break;
-        case ptx::Special::dynamic_smem_size: value = launch.dynamic_shared; break;
-        case ptx::Special::total_smem_size: value = program_.layout.static_shared + launch.dynamic_shared; break;
-        default: break;  // decoding refuses the others
+        case ptx::Special::ntid:
+          value = pick_axis(block, special.axis);
+          break;
+        case ptx::Special::ctaid:
+          value = pick_axis(at, special.axis);
+          break;
+        case ptx::Special::nctaid:
+          value = pick_axis(grid, special.axis);
+          break;
+        case ptx::Special::laneid:
+          value = lane;
+          break;
+        case ptx::Special::warpid:
+          value = index_;
+          break;
+        case ptx::Special::nwarpid:
+          value = (block.count() + kLanes - 1) / kLanes;
+          break;
+        case ptx::Special::warp_sz:
+          value = kLanes;
+          break;
+        case ptx::Special::lanemask_eq:
+          value = 1u << lane;
+          break;
+        case ptx::Special::lanemask_lt:
+          value = (1u << lane) - 1;
+          break;
+        case ptx::Special::lanemask_le:
+          value = (2ull << lane) - 1;
+          break;
+        case ptx::Special::lanemask_gt:
+          value = ~((2ull << lane) - 1);
+          break;
+        case ptx::Special::lanemask_ge:
+          value = ~((1ull << lane) - 1);
+          break;
+        case ptx::Special::dynamic_smem_size:
+          value = launch.dynamic_shared;
+          break;
+        case ptx::Special::total_smem_size:
+          value = program_.layout.static_shared + launch.dynamic_shared;
+          break;
+        default:
+          break;  // decoding refuses the others
       }
       std::memcpy(this->regs_ + special.slot + lane * special.width, &value, special.width);
     }
@@ -369,7 +398,7 @@ bool WarpRun<D>::gather(const Op<D>& op, std::uint32_t member) {
 }
 
 template <class D>
-bool WarpRun<D>::gather_members(const Op<D>& op, Slot member_slot, std::uint32_t& member) {
+bool WarpRun<D>::select_members(Slot member_slot, std::uint32_t& member) {
   const auto first = static_cast<unsigned>(std::countr_zero(this->mask_));
   std::uint32_t same = 0;
   bool is_good = true;
@@ -392,7 +421,12 @@ bool WarpRun<D>::gather_members(const Op<D>& op, Slot member_slot, std::uint32_t
     jump(this->mask_ & ~same, pc_);
     this->mask_ = same;
   }
-  return gather(op, member);
+  return true;
+}
+
+template <class D>
+bool WarpRun<D>::gather_members(const Op<D>& op, Slot member_slot, std::uint32_t& member) {
+  return select_members(member_slot, member) && gather(op, member);
 }
 
 template <class D>

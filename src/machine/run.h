@@ -138,7 +138,10 @@ class WarpRun : public Warp<D> {
   // Waits until the live lanes of `member` stand at this instruction. True: mask() holds all of them. False: the step
   // does nothing, it will be stepped again.
   bool gather(const Op<D>& op, std::uint32_t member);
-  // As above for a member mask in a register; lanes with different masks act apart.
+  // The member mask that the lanes of mask() name in a register; lanes with another one are stepped apart. False: a
+  // finding.
+  bool select_members(Slot member_slot, std::uint32_t& member);
+  // Both.
   bool gather_members(const Op<D>& op, Slot member_slot, std::uint32_t& member);
   // The lanes of mask() go on at the next instruction when the barrier completes.
   void wait_at_barrier(const Op<D>& op, unsigned barrier);
@@ -149,7 +152,10 @@ class WarpRun : public Warp<D> {
 
   // -- For the meanings of memory instructions. ---------------------------------------------------------------------
   // The addresses of the lanes of mask(); false when one is undefined or abstract (a finding).
-  bool addresses(const Op<D>& op, unsigned width, std::uint64_t (&out)[kLanes]);
+  bool addresses(const Op<D>& op, unsigned width, std::uint64_t (&out)[kLanes]) {
+    return addresses(op, width, out, this->mask_);
+  }
+  bool addresses(const Op<D>& op, unsigned width, std::uint64_t (&out)[kLanes], std::uint32_t lanes);
   // One lane's access of `size` bytes in a space (generic: already resolved); false after a finding.
   bool load(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, TaggedBytes& out);
   bool store(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const TaggedBytes& in);

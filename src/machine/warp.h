@@ -123,6 +123,13 @@ class Warp {
     }
   }
 
+  // The tags of a register that is about to get tagged bytes: [lane * width + byte]. Those of lanes that are not
+  // written are kept.
+  Tag* writable_tags(Slot slot, unsigned width) {
+    materialise(slot, width);
+    return tags_ + slot;
+  }
+
   // -- Words: bits with tags. `width` is the register's bytes a lane (2, 4 or 8). -----------------------------------
   Word word(Slot slot, unsigned width, unsigned lane) const;
   // The bits of a lane that must be concrete, because they steer something; empty after a fault. `use` names what for.
