@@ -101,8 +101,8 @@ std::optional<Stop> Cta<D>::run(std::uint64_t cta, Counts& counts) {
 }
 
 template <class D>
-bool Cta<D>::arrive(WarpRun<D>& warp, const Op<D>& op, unsigned id, std::uint32_t expected, bool is_aligned,
-                    bool is_reduction, std::uint32_t voters) {
+bool Cta<D>::arrive(WarpRun<D>& warp, unsigned id, std::uint32_t expected, bool is_aligned, bool is_reduction,
+                    std::uint32_t voters) {
   Barrier& barrier = barriers_[id];
   const std::uint32_t mask = warp.mask();
   const std::string name = "barrier " + std::to_string(id);
@@ -135,7 +135,6 @@ bool Cta<D>::arrive(WarpRun<D>& warp, const Op<D>& op, unsigned id, std::uint32_
     return false;
   }
   if (observer_) observer_->barrier_arrived(warp.pc(), id, {warp.index(), mask});
-  (void)op;
   return true;
 }
 

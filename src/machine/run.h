@@ -229,8 +229,8 @@ class Cta {
   std::uint64_t next_copy_id() { return copy_id_++; }
 
   // One warp's arrival with the lanes of its mask; false after a finding. `voters`: lanes whose predicate is true.
-  bool arrive(WarpRun<D>& warp, const Op<D>& op, unsigned barrier, std::uint32_t expected, bool is_aligned,
-              bool is_reduction, std::uint32_t voters);
+  bool arrive(WarpRun<D>& warp, unsigned barrier, std::uint32_t expected, bool is_aligned, bool is_reduction,
+              std::uint32_t voters);
   void complete_if_full(unsigned barrier);
   void lanes_exited(WarpRun<D>& warp, std::uint32_t lanes);
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/dispatch.h"
+
+#include <array>
+
+#include "machine/exec/async_copy.h"
+#include "machine/exec/atomic.h"
+#include "machine/exec/compare.h"
+#include "machine/exec/control.h"
+#include "machine/exec/convert.h"
+#include "machine/exec/exchange.h"
+#include "machine/exec/float_arith.h"
+#include "machine/exec/half_arith.h"
+#include "machine/exec/int_arith.h"
+#include "machine/exec/logic.h"
+#include "machine/exec/matrix.h"
+#include "machine/exec/matrix_move.h"
+#include "machine/exec/memory.h"
+#include "machine/exec/move.h"
+#include "machine/exec/sync.h"
+
+namespace plumb::machine {
+
+#define PLUMB_UNMODELLED(form, reason)                                       \
+  template <>                                                                \
+  struct Meaning<ptx::Form::form> {                                          \
+    template <class D>                                                       \
+    static StepFn<D> select(DecodeContext& ctx, const ptx::Instr&, Op<D>&) { \
+      ctx.unmodelled(reason);                                                \
+      return nullptr;                                                        \
+    }                                                                        \
+  };
+#include "machine/exec/unmodelled.def"
+#undef PLUMB_UNMODELLED
+
+template <class D>
+StepFn<D> select_step(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
+  using Select = StepFn<D> (*)(DecodeContext&, const ptx::Instr&, Op<D>&);
+  static constexpr Select kSelect[] = {
+#define PLUMB_FORM(name, ...) &Meaning<ptx::Form::name>::template select<D>,
+#include "ptx/isa/forms.def"
+#undef PLUMB_FORM
+  };
+  return kSelect[static_cast<std::size_t>(instr.form)](ctx, instr, op);
+}
+
+template StepFn<domain::Ieee> select_step(DecodeContext&, const ptx::Instr&, Op<domain::Ieee>&);
+template StepFn<domain::Field> select_step(DecodeContext&, const ptx::Instr&, Op<domain::Field>&);
+
+std::string_view unmodelled_reason(ptx::Form form) {
+  switch (form) {
+#define PLUMB_UNMODELLED(name, reason) \
+  case ptx::Form::name:                \
+    return reason;
+#include "machine/exec/unmodelled.def"
+#undef PLUMB_UNMODELLED
+    default:
+      return {};
+  }
+}
+
+}  // namespace plumb::machine

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace plumb::machine {
+
+namespace {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Special;
+
+constexpr std::uint32_t kSlotAlignment = 64;
+constexpr std::uint64_t kGlobalGap = 4096;  // between module variables, so that an overrun meets nothing
+
+std::uint64_t aligned(std::uint64_t value, std::uint64_t alignment) {
+  return alignment == 0 ? value : (value + alignment - 1) / alignment * alignment;
+}
+
+std::uint64_t alignment_of(const ptx::Variable& variable) {
+  return variable.alignment != 0 ? variable.alignment : std::max(1u, ptx::byte_size(variable.type));
+}
+
+// Functions that a body calls by name.
+std::vector<std::string_view> callees(const ptx::Function& function) {
+  std::vector<std::string_view> out;
+  for (const ptx::Instr& instr : function.instrs) {
+    if (instr.form != ptx::Form::Call) continue;
+    for (const Operand& operand : instr.operands) {
+      if (operand.kind == Operand::Kind::Function) out.push_back(operand.symbol);
+    }
+  }
+  return out;
+}
+
+std::optional<std::uint32_t> find_body(const ptx::Module& module, std::string_view name) {
+  for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
+    if (module.functions[i].name == name && !module.functions[i].is_declaration) return i;
+  }
+  return std::nullopt;
+}
+
+// Special registers whose value the launch and the thread fix.
+bool is_known(Special special) {
+  switch (special) {
+    case Special::tid:
+    case Special::ntid:
+    case Special::laneid:
+    case Special::warpid:
+    case Special::nwarpid:
+    case Special::ctaid:
+    case Special::nctaid:
+    case Special::clusterid:
+    case Special::nclusterid:
+    case Special::cluster_ctaid:
+    case Special::cluster_nctaid:
+    case Special::cluster_ctarank:
+    case Special::cluster_nctarank:
+    case Special::lanemask_eq:
+    case Special::lanemask_le:
+    case Special::lanemask_lt:
+    case Special::lanemask_ge:
+    case Special::lanemask_gt:
+    case Special::total_smem_size:
+    case Special::dynamic_smem_size:
+    case Special::warp_sz:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+ParamLayout param_layout(const ptx::Module& module, const ptx::Function& entry) {
+  ParamLayout out;
+  std::uint64_t at = 0;
+  for (const ptx::VarId id : entry.parameters) {
+    const ptx::Variable& parameter = module.variables[id];
+    at = aligned(at, alignment_of(parameter));
+    out.offsets.push_back(static_cast<std::uint32_t>(at));
+    out.sizes.push_back(static_cast<std::uint32_t>(parameter.size));
+    at += parameter.size;
+  }
+  out.size = static_cast<std::uint32_t>(at);
+  return out;
+}
+
+Decoder::Decoder(const ptx::Module& module, std::uint32_t entry) : module_(module) {
+  layout_.functions.resize(module.functions.size());
+  layout_.variables.resize(module.variables.size());
+  layout_.reg_bytes = 8 * kLanes * 2;  // slot 0: what `_` names, as wide as the widest register
+  regs_.resize(module.functions.size());
+  label_instrs_.resize(module.functions.size());
+  find_reachable(entry);
+  lay_out_variables(entry);
+  std::uint32_t first = 0;
+  for (const std::uint32_t function : reachable_) {
+    const auto count = static_cast<std::uint32_t>(module.functions[function].instrs.size());
+    layout_.functions[function] = {first, count, true};
+    first += count + 1;
+    lay_out_registers(function);
+  }
+}
+
+void Decoder::find_reachable(std::uint32_t entry) {
+  is_recursive_.assign(module_.functions.size(), false);
+  const auto closure = [&](std::uint32_t from) {
+    std::vector<std::uint32_t> found;
+    std::vector<std::uint32_t> open{from};
+    while (!open.empty()) {
+      const std::uint32_t function = open.back();
+      open.pop_back();
+      for (const std::string_view name : callees(module_.functions[function])) {
+        const std::optional<std::uint32_t> callee = find_body(module_, name);
+        if (!callee || std::find(found.begin(), found.end(), *callee) != found.end()) continue;
+        found.push_back(*callee);
+        open.push_back(*callee);
+      }
+    }
+    return found;
+  };
+  reachable_ = {entry};
+  for (const std::uint32_t function : closure(entry)) {
+    if (function != entry) reachable_.push_back(function);
+  }
+  for (const std::uint32_t function : reachable_) {
+    const std::vector<std::uint32_t> below = closure(function);
+    is_recursive_[function] = std::find(below.begin(), below.end(), function) != below.end();
+  }
+}
+
+void Decoder::lay_out_variables(std::uint32_t entry) {
+  std::vector<bool> is_local_scope(module_.variables.size());
+  for (const ptx::Function& function : module_.functions) {
+    for (const ptx::VarId id : function.parameters) is_local_scope[id] = true;
+    for (const ptx::VarId id : function.results) is_local_scope[id] = true;
+    for (const ptx::Statement& statement : function.body) {
+      if (statement.kind == ptx::Statement::Kind::Variable) is_local_scope[statement.index] = true;
+    }
+  }
+  const ptx::Function& the_entry = module_.functions[entry];
+  layout_.params = param_layout(module_, the_entry);
+  for (std::size_t i = 0; i < the_entry.parameters.size(); ++i) {
+    layout_.variables[the_entry.parameters[i]] = {Space::param, layout_.params.offsets[i], true};
+  }
+  for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
+    if (!is_local_scope[id]) place_variable(id);
+  }
+  for (const std::uint32_t index : reachable_) {
+    const ptx::Function& function = module_.functions[index];
+    if (index != entry) {
+      for (const ptx::VarId id : function.parameters) place_variable(id);
+      for (const ptx::VarId id : function.results) place_variable(id);
+    }
+    for (const ptx::Statement& statement : function.body) {
+      if (statement.kind == ptx::Statement::Kind::Variable) place_variable(statement.index);
+    }
+  }
+  place_dynamic_shared();
+  fill_images();
+}
+
+void Decoder::place_variable(ptx::VarId id) {
+  const ptx::Variable& variable = module_.variables[id];
+  VariablePlace& place = layout_.variables[id];
+  if (place.is_placed) return;
+  const std::uint64_t alignment = alignment_of(variable);
+  const auto take = [&](std::uint32_t& end) {
+    const std::uint64_t at = aligned(end, alignment);
+    end = static_cast<std::uint32_t>(at + variable.size);
+    return at;
+  };
+  place.space = variable.space;
+  switch (variable.space) {
+    case Space::shared:
+      if (variable.size == 0) return;  // dynamic shared memory: after all others
+      place.address = take(layout_.static_shared);
+      break;
+    case Space::local:
+      place.address = take(layout_.local_bytes);
+      break;
+    case Space::param:
+      place.address = kCallParams + take(layout_.call_param_bytes);
+      break;
+    case Space::constant: {
+      auto end = static_cast<std::uint32_t>(layout_.const_image.size());
+      place.address = take(end);
+      layout_.const_image.resize(end);
+      const_variables_.push_back(id);
+      break;
+    }
+    case Space::global: {
+      std::uint64_t at = kModuleGlobals;
+      if (!layout_.globals.empty())
+        at = layout_.globals.back().address + layout_.globals.back().bytes.size() + kGlobalGap;
+      place.address = aligned(at, std::max<std::uint64_t>(alignment, 256));
+      layout_.globals.push_back({variable.name, place.address, std::vector<std::byte>(variable.size)});
+      global_variables_.push_back(id);
+      break;
+    }
+    default:
+      return;
+  }
+  place.is_placed = true;
+}
+
+void Decoder::place_dynamic_shared() {
+  std::uint64_t alignment = 16;
+  for (const ptx::Variable& variable : module_.variables) {
+    if (variable.space == Space::shared && variable.size == 0) alignment = std::max(alignment, alignment_of(variable));
+  }
+  layout_.static_shared = static_cast<std::uint32_t>(aligned(layout_.static_shared, alignment));
+  for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
+    const ptx::Variable& variable = module_.variables[id];
+    if (variable.space == Space::shared && variable.size == 0) {
+      layout_.variables[id] = {Space::shared, layout_.static_shared, true};
+    }
+  }
+}
+
+// Initial bytes, with addresses of other variables put in.
+void Decoder::fill_images() {
+  const auto fill = [&](const ptx::Variable& variable, std::byte* image) {
+    std::copy_n(variable.initial.begin(), std::min<std::size_t>(variable.initial.size(), variable.size), image);
+    for (const ptx::Variable::Relocation& relocation : variable.relocations) {
+      for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
+        if (module_.variables[id].name != relocation.symbol || !layout_.variables[id].is_placed) continue;
+        std::uint64_t address = layout_.variables[id].address + static_cast<std::uint64_t>(relocation.addend);
+        if (relocation.is_generic) address += window(layout_.variables[id].space);
+        const std::uint64_t room = variable.size - std::min(variable.size, relocation.offset);
+        std::memcpy(image + relocation.offset, &address, std::min<std::uint64_t>(room, 8));
+        break;
+      }
+    }
+  };
+  for (const ptx::VarId id : const_variables_) {
+    fill(module_.variables[id], layout_.const_image.data() + layout_.variables[id].address);
+  }
+  for (std::size_t i = 0; i < global_variables_.size(); ++i) {
+    fill(module_.variables[global_variables_[i]], layout_.globals[i].bytes.data());
+  }
+}
+
+void Decoder::lay_out_registers(std::uint32_t index) {
+  const ptx::Function& function = module_.functions[index];
+  for (const ptx::Register& reg : function.registers) {
+    regs_[index].push_back(reg.type == ptx::Type::pred ? layout_.pred_count++ : new_slot(storage_width(reg.type)));
+  }
+  label_instrs_[index].assign(function.labels.size(), static_cast<std::uint32_t>(function.instrs.size()));
+  auto next = static_cast<std::uint32_t>(function.instrs.size());
+  for (auto it = function.body.rbegin(); it != function.body.rend(); ++it) {
+    if (it->kind == ptx::Statement::Kind::Instr) next = it->index;
+    if (it->kind == ptx::Statement::Kind::Label) label_instrs_[index][it->index] = next;
+  }
+}
+
+Slot Decoder::new_slot(unsigned width) {
+  const Slot slot = layout_.reg_bytes;
+  layout_.reg_bytes += static_cast<std::uint32_t>(aligned(std::uint64_t{width} * kLanes, kSlotAlignment));
+  return slot;
+}
+
+void Decoder::enter_function(std::uint32_t function) { function_ = function; }
+
+void Decoder::unmodelled(std::string reason) {
+  if (reason_.empty()) reason_ = std::move(reason);
+}
+
+std::uint32_t Decoder::add_reason(std::string reason) {
+  layout_.reasons.push_back(std::move(reason));
+  return static_cast<std::uint32_t>(layout_.reasons.size() - 1);
+}
+
+Slot Decoder::constant(std::uint64_t value, unsigned width) {
+  if (width < 8) value &= (std::uint64_t{1} << (8 * width)) - 1;
+  const auto [it, is_new] = constants_.try_emplace({value, width}, 0);
+  if (is_new) {
+    it->second = new_slot(width);
+    layout_.constants.push_back({it->second, static_cast<std::uint8_t>(width), value});
+  }
+  return it->second;
+}
+
+// The bits of a literal read as a type; empty when it has none.
+std::optional<std::uint64_t> Decoder::literal(const Operand& operand, ptx::Type type) {
+  const auto bits = static_cast<std::uint64_t>(operand.integer);
+  if (operand.kind == Operand::Kind::Int) {
+    if (type == ptx::Type::f32 || type == ptx::Type::f64) {
+      unmodelled("an integer literal where a float is read");
+      return std::nullopt;
+    }
+    return bits;
+  }
+  const unsigned size = ptx::byte_size(type);
+  if (operand.float_kind == Operand::FloatKind::F32Bits) {
+    const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    if (size == 4) return static_cast<std::uint32_t>(bits);
+    if (size == 8) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  } else {
+    const auto value = std::bit_cast<double>(bits);
+    if (size == 8) return bits;
+    if (size == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  }
+  unmodelled("a float literal where " + std::to_string(8 * size) + " bits are read");
+  return std::nullopt;
+}
+
+Slot Decoder::source(const Operand& operand, ptx::Type type) {
+  const unsigned bytes = std::min(8u, storage_width(type));
+  switch (operand.kind) {
+    case Operand::Kind::Reg:
+      if (function().registers[operand.reg].type == ptx::Type::pred) break;
+      return regs_[function_][operand.reg];
+    case Operand::Kind::Int:
+    case Operand::Kind::Float: {
+      if (storage_width(type) > 8) break;
+      const std::optional<std::uint64_t> value = literal(operand, type);
+      return value ? constant(*value, bytes) : 0;
+    }
+    case Operand::Kind::Special: {
+      if (!is_known(operand.special)) {
+        unmodelled("a special register whose value no rule fixes");
+        return 0;
+      }
+      const unsigned key = static_cast<unsigned>(operand.special) << 8 | operand.axis;
+      const auto [it, is_new] = specials_.try_emplace({key, bytes}, 0);
+      if (is_new) {
+        it->second = new_slot(bytes);
+        layout_.specials.push_back({it->second, static_cast<std::uint8_t>(bytes), operand.special, operand.axis});
+      }
+      return it->second;
+    }
+    case Operand::Kind::Variable: {
+      const VariablePlace& place = layout_.variables[operand.variable];
+      if (!place.is_placed) {
+        unmodelled("the address of a variable without a place");
+        return 0;
+      }
+      return constant(place.address + static_cast<std::uint64_t>(operand.integer), bytes);
+    }
+    case Operand::Kind::Function:
+      unmodelled("the address of a function");
+      return 0;
+    default:
+      break;
+  }
+  unmodelled("this operand here");
+  return 0;
+}
+
+Slot Decoder::dest(const Operand& operand) {
+  if (operand.kind == Operand::Kind::Sink) return 0;
+  if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type != ptx::Type::pred) {
+    return regs_[function_][operand.reg];
+  }
+  unmodelled("this operand here");
+  return 0;
+}
+
+unsigned Decoder::width(const Operand& operand) const {
+  if (operand.kind != Operand::Kind::Reg) return 0;
+  return storage_width(function().registers[operand.reg].type);
+}
+
+DecodeContext::Address Decoder::address(const Operand& operand, bool to_generic) {
+  const auto offset = static_cast<std::uint64_t>(operand.integer);
+  if (operand.kind == Operand::Kind::Address && operand.base == Operand::Base::Reg) {
+    const unsigned bytes = storage_width(function().registers[operand.reg].type);
+    if (bytes != 4 && bytes != 8) unmodelled("an address of " + std::to_string(8 * bytes) + " bits");
+    return {regs_[function_][operand.reg], bytes == 4 ? 4u : 8u, offset};
+  }
+  std::uint64_t base = 0;
+  if (operand.kind == Operand::Kind::Address && operand.base == Operand::Base::Variable) {
+    const VariablePlace& place = layout_.variables[operand.variable];
+    if (!place.is_placed) unmodelled("the address of a variable without a place");
+    base = place.address + (to_generic ? window(place.space) : 0);
+  } else if (operand.kind != Operand::Kind::Address) {
+    unmodelled("this operand as an address");
+  }
+  return {constant(0, 8), 8, base + offset};
+}
+
+PredRef Decoder::pred_source(const Operand& operand) {
+  if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type == ptx::Type::pred) {
+    return {regs_[function_][operand.reg], operand.is_negated};
+  }
+  if (operand.kind == Operand::Kind::Int) return {0, (operand.integer != 0) != operand.is_negated};
+  if (operand.kind == Operand::Kind::Special && operand.special == Special::is_explicit_cluster) {
+    return {0, operand.is_negated};  // launches of clusters are refused
+  }
+  unmodelled("this operand as a predicate");
+  return {0, false};
+}
+
+PredSlot Decoder::pred_dest(const Operand& operand) {
+  if (operand.kind == Operand::Kind::Sink) return kNoPred;
+  if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type == ptx::Type::pred) {
+    return regs_[function_][operand.reg];
+  }
+  unmodelled("this operand as a predicate");
+  return kNoPred;
+}
+
+std::uint32_t Decoder::list(const std::vector<Slot>& slots) {
+  const auto begin = static_cast<std::uint32_t>(layout_.lists.size());
+  layout_.lists.insert(layout_.lists.end(), slots.begin(), slots.end());
+  return begin;
+}
+
+std::uint32_t Decoder::target(ptx::LabelId label) {
+  return layout_.functions[function_].first + label_instrs_[function_][label];
+}
+
+std::uint32_t Decoder::branch_table(ptx::LabelId targets) {
+  std::vector<std::uint32_t> table;
+  for (const ptx::LabelId label : function().labels[targets].branch_targets) table.push_back(target(label));
+  layout_.branch_tables.push_back(std::move(table));
+  return static_cast<std::uint32_t>(layout_.branch_tables.size() - 1);
+}
+
+// Where a call's argument or result lies in the lane's call-parameter area.
+std::optional<std::uint32_t> Decoder::call_parameter(const Operand& operand, std::uint32_t& size) {
+  if (operand.kind != Operand::Kind::Variable) {
+    unmodelled("a call whose arguments are not `.param` variables");
+    return std::nullopt;
+  }
+  const VariablePlace& place = layout_.variables[operand.variable];
+  if (place.space != Space::param || place.address < kCallParams || !place.is_placed) {
+    unmodelled("a call that passes this variable");
+    return std::nullopt;
+  }
+  size = static_cast<std::uint32_t>(module_.variables[operand.variable].size);
+  return static_cast<std::uint32_t>(place.address - kCallParams);
+}
+
+std::optional<std::uint32_t> Decoder::call_site(const ptx::Instr& instr) {
+  std::optional<std::uint32_t> callee;
+  const Operand *results = nullptr, *arguments = nullptr;
+  for (const Operand& operand : instr.operands) {
+    if (operand.kind == Operand::Kind::List) (callee ? arguments : results) = &operand;
+    if (operand.kind != Operand::Kind::Function) continue;
+    callee = find_body(module_, operand.symbol);
+    if (!callee) {
+      unmodelled("a call of `" + operand.symbol + "`, which has no body in this module");
+      return std::nullopt;
+    }
+  }
+  if (!callee) {
+    unmodelled("a call through a register");
+    return std::nullopt;
+  }
+  if (is_recursive_[*callee]) {
+    unmodelled("a call of `" + module_.functions[*callee].name + "`, which calls itself");
+    return std::nullopt;
+  }
+  const ptx::Function& function = module_.functions[*callee];
+  CallSite site;
+  site.function = *callee;
+  site.target = layout_.functions[*callee].first;
+  const auto copy_all = [&](const Operand* actual, const std::vector<ptx::VarId>& formal, std::vector<ParamCopy>& out,
+                            bool into_callee) {
+    const std::size_t count = actual == nullptr ? 0 : actual->elements.size();
+    if (count != formal.size()) {
+      unmodelled("a call with " + std::to_string(count) + " of " + std::to_string(formal.size()) + " parameters");
+      return false;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint32_t size = 0;
+      const std::optional<std::uint32_t> mine = call_parameter(actual->elements[i], size);
+      const VariablePlace& theirs = layout_.variables[formal[i]];
+      if (!mine) return false;
+      if (theirs.space != Space::param || module_.variables[formal[i]].size != size) {
+        unmodelled("a call whose parameters are registers or differ in size");
+        return false;
+      }
+      const auto other = static_cast<std::uint32_t>(theirs.address - kCallParams);
+      out.push_back(into_callee ? ParamCopy{*mine, other, size} : ParamCopy{other, *mine, size});
+    }
+    return true;
+  };
+  if (!copy_all(arguments, function.parameters, site.arguments, true)) return std::nullopt;
+  if (!copy_all(results, function.results, site.results, false)) return std::nullopt;
+  const auto index = static_cast<std::uint32_t>(&instr - this->function().instrs.data());
+  site.next = layout_.functions[function_].first + index + 1;
+  layout_.calls.push_back(std::move(site));
+  return static_cast<std::uint32_t>(layout_.calls.size() - 1);
+}
+
+}  // namespace plumb::machine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoding of an entry: lays out registers, constants and variables, and answers what the meanings ask about operands.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine/decoded.h"
+#include "machine/meaning.h"
+
+namespace plumb::machine {
+
+class Decoder final : public DecodeContext {
+ public:
+  Decoder(const ptx::Module& module, std::uint32_t entry);
+
+  // The functions to decode, the entry first.
+  const std::vector<std::uint32_t>& reachable() const { return reachable_; }
+  void enter_function(std::uint32_t function);
+  Layout take_layout() { return std::move(layout_); }
+  PredSlot guard_slot(ptx::RegId reg) const { return regs_[function_][reg]; }
+  // Why the instruction since the last call is not modelled; empty when nothing was said.
+  std::string take_reason() { return std::exchange(reason_, {}); }
+  std::uint32_t add_reason(std::string reason);
+  const Layout& layout() const { return layout_; }
+
+  Slot source(const ptx::Operand& operand, ptx::Type type) override;
+  Slot dest(const ptx::Operand& operand) override;
+  unsigned width(const ptx::Operand& operand) const override;
+  Address address(const ptx::Operand& operand, bool to_generic) override;
+  PredRef pred_source(const ptx::Operand& operand) override;
+  PredSlot pred_dest(const ptx::Operand& operand) override;
+  std::uint32_t list(const std::vector<Slot>& slots) override;
+  std::uint32_t target(ptx::LabelId label) override;
+  std::uint32_t branch_table(ptx::LabelId targets) override;
+  std::optional<std::uint32_t> call_site(const ptx::Instr& instr) override;
+  const ptx::Module& module() const override { return module_; }
+  const ptx::Function& function() const override { return module_.functions[function_]; }
+  void unmodelled(std::string reason) override;
+
+ private:
+  void find_reachable(std::uint32_t entry);
+  void lay_out_variables(std::uint32_t entry);
+  void place_variable(ptx::VarId id);
+  void place_dynamic_shared();
+  void fill_images();
+  void lay_out_registers(std::uint32_t function);
+  Slot new_slot(unsigned width);
+  Slot constant(std::uint64_t value, unsigned width);
+  std::optional<std::uint64_t> literal(const ptx::Operand& operand, ptx::Type type);
+  std::optional<std::uint32_t> call_parameter(const ptx::Operand& operand, std::uint32_t& size);
+
+  const ptx::Module& module_;
+  Layout layout_;
+  std::vector<std::uint32_t> reachable_;
+  std::vector<bool> is_recursive_;                        // by function
+  std::vector<std::vector<std::uint32_t>> regs_;          // by function and RegId: Slot or PredSlot
+  std::vector<std::vector<std::uint32_t>> label_instrs_;  // by function and LabelId: instruction that follows
+  std::map<std::pair<std::uint64_t, unsigned>, Slot> constants_;
+  std::map<std::pair<unsigned, unsigned>, Slot> specials_;  // (special, axis), width
+  std::vector<ptx::VarId> const_variables_, global_variables_;
+  std::uint32_t function_ = 0;
+  std::string reason_;
+};
+
+}  // namespace plumb::machine

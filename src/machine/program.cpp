@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoding, the checks of a launch, and the loop over CTAs.
+#include <algorithm>
+#include <mutex>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "domain/field/field.h"
+#include "domain/ieee/ieee.h"
+#include "machine/codes.h"
+#include "machine/dispatch.h"
+#include "machine/exec/control.h"
+#include "machine/layout.h"
+#include "machine/machine.h"
+#include "machine/run.h"
+
+namespace plumb::machine {
+
+namespace {
+
+constexpr std::uint64_t kMaxThreads = 1024;
+
+template <class D>
+void step_unmodelled(Warp<D>& warp, const Op<D>& op) {
+  auto& w = static_cast<WarpRun<D>&>(warp);
+  w.unmodelled(w.layout().reasons[op.aux]);
+}
+
+// Bytes of shared memory that one CTA of the target may have; 0: not known.
+std::uint64_t shared_limit(int sm) {
+  switch (sm) {
+    case 70:
+    case 72:
+      return 98304;
+    case 75:
+      return 65536;
+    case 80:
+    case 87:
+      return 166912;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 101376;
+    case 90:
+    case 100:
+    case 101:
+    case 103:
+    case 110:
+      return 232448;
+    default:
+      return 0;
+  }
+}
+
+std::string text_of(const Dim3& dim) {
+  return "(" + std::to_string(dim.x) + "," + std::to_string(dim.y) + "," + std::to_string(dim.z) + ")";
+}
+
+// What is wrong with a launch; empty when nothing is.
+std::string launch_error(const Layout& layout, const ptx::Module& module, const ptx::Function& entry,
+                         const Launch& launch) {
+  if (launch.grid.count() == 0) return "a grid of " + text_of(launch.grid) + " has no blocks";
+  const std::uint64_t threads = launch.block.count();
+  if (threads == 0 || threads > kMaxThreads || launch.block.z > 64) {
+    return "a block of " + text_of(launch.block) + " threads; a block has 1 to 1024, at most 64 of them in z";
+  }
+  const auto& required = entry.reqntid;
+  if (required[0] != 0) {
+    const Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+    if (wanted.x != launch.block.x || wanted.y != launch.block.y || wanted.z != launch.block.z) {
+      return "a block of " + text_of(launch.block) + "; `.reqntid` of `" + entry.name + "` wants " + text_of(wanted);
+    }
+  }
+  if (entry.maxntid[0] != 0) {
+    const Dim3 most{entry.maxntid[0], std::max(1u, entry.maxntid[1]), std::max(1u, entry.maxntid[2])};
+    if (threads > most.count()) {
+      return "a block of " + std::to_string(threads) + " threads; `.maxntid` of `" + entry.name + "` allows " +
+             std::to_string(most.count());
+    }
+  }
+  if (launch.params.size() != layout.params.size) {
+    return "a parameter block of " + std::to_string(launch.params.size()) + " bytes; `" + entry.name + "` takes " +
+           std::to_string(layout.params.size);
+  }
+  const std::uint64_t shared = std::uint64_t{layout.static_shared} + launch.dynamic_shared;
+  const std::uint64_t limit = shared_limit(module.target.sm);
+  if (limit != 0 && shared > limit) {
+    return std::to_string(shared) + " bytes of shared memory; `" + module.target.text + "` has " +
+           std::to_string(limit) + " a block";
+  }
+  return {};
+}
+
+}  // namespace
+
+template <class D>
+struct Program<D>::Inner {
+  Decoded<D> decoded;
+};
+
+template <class D>
+Program<D>::Program(std::unique_ptr<const Inner> inner) : inner_(std::move(inner)) {}
+template <class D>
+Program<D>::~Program() = default;
+template <class D>
+Program<D>::Program(Program&&) noexcept = default;
+template <class D>
+Program<D>& Program<D>::operator=(Program&&) noexcept = default;
+
+template <class D>
+std::optional<Program<D>> Program<D>::decode(ptx::CheckedModule module, std::string_view entry, Findings& findings) {
+  std::optional<std::uint32_t> index;
+  std::string entries;
+  for (std::uint32_t i = 0; i < module->functions.size(); ++i) {
+    const ptx::Function& function = module->functions[i];
+    if (!function.is_entry || function.is_declaration) continue;
+    if (function.name == entry) index = i;
+    entries += (entries.empty() ? "`" : ", `") + function.name + "`";
+  }
+  if (!index) {
+    findings.add(kEntry,
+                 "there is no entry `" + std::string(entry) + "`; the module has " +
+                     (entries.empty() ? std::string("none") : entries),
+                 {module->source, {}});
+    return std::nullopt;
+  }
+  Decoder decoder(*module, *index);
+  auto inner = std::make_unique<Inner>(Inner{Decoded<D>{module, *index, {}, {}}});
+  std::vector<Op<D>>& ops = inner->decoded.ops;
+  for (const std::uint32_t function_index : decoder.reachable()) {
+    const ptx::Function& function = module->functions[function_index];
+    decoder.enter_function(function_index);
+    for (std::uint32_t i = 0; i < function.instrs.size(); ++i) {
+      const ptx::Instr& instr = function.instrs[i];
+      Op<D> op;
+      op.step = select_step<D>(decoder, instr, op);
+      std::string reason = decoder.take_reason();
+      if (op.step == nullptr || !reason.empty()) {
+        op = {};
+        op.step = &step_unmodelled<D>;
+        const std::string_view opcode = module->source->slice(instr.opcode_span);
+        op.aux = decoder.add_reason("`" + std::string(opcode) + "` is not modelled here: " +
+                                    (reason.empty() ? std::string("these types and modifiers") : reason));
+      }
+      op.instr = i;
+      op.function = function_index;
+      if (instr.guard) op.guard = {decoder.guard_slot(instr.guard->reg), instr.guard->is_negated};
+      ops.push_back(op);
+    }
+    Op<D> end;
+    end.step = &step_return<D>;
+    end.instr = static_cast<std::uint32_t>(function.instrs.size());
+    end.function = function_index;
+    ops.push_back(end);
+  }
+  inner->decoded.layout = decoder.take_layout();
+  return Program(std::move(inner));
+}
+
+template <class D>
+Result Program<D>::run(const Launch& launch, const std::vector<D*>& domains, domain::Memory& memory,
+                       const Options& options) const {
+  PLUMB_CHECK(!domains.empty());
+  PLUMB_CHECK(memory.has_tags() == D::kHasTags);
+  const Decoded<D>& decoded = inner_->decoded;
+  const ptx::Function& entry = decoded.entry_function();
+  Result result;
+  result.counts.executed.resize(entry.instrs.size());
+  const Place place{decoded.module->source, entry.span};
+  if (std::string error = launch_error(decoded.layout, *decoded.module, entry, launch); !error.empty()) {
+    result.stop = Stop{Stop::Kind::Defect, Finding{&kLaunch, Severity::Error, std::move(error), place, {}, {}}};
+    return result;
+  }
+  if (launch.cluster.count() > 1) {
+    result.stop = Stop{Stop::Kind::Unmodelled,
+                       Finding{&kUnmodelled, Severity::Error, "a launch of clusters of CTAs", place, {}, {}}};
+    return result;
+  }
+  RunShared shared;
+  shared.launch = &launch, shared.options = &options, shared.memory = &memory, shared.params = launch.params;
+  for (const GlobalImage& image : decoded.layout.globals) {
+    auto buffer = std::make_unique<domain::Buffer>();
+    buffer->name = image.name, buffer->address = image.address, buffer->size = image.bytes.size();
+    buffer->bytes = std::make_unique<std::byte[]>(image.bytes.size());
+    std::copy(image.bytes.begin(), image.bytes.end(), buffer->bytes.get());
+    if constexpr (D::kHasTags) buffer->tags = std::make_unique<domain::Tag[]>(image.bytes.size());
+    shared.globals.push_back(std::move(buffer));
+  }
+  const std::uint64_t last = std::min(options.last_cta, launch.grid.count());
+  const std::uint64_t count = options.first_cta < last ? last - options.first_cta : 0;
+  const auto workers = static_cast<unsigned>(std::min<std::size_t>(worker_count(options.workers), domains.size()));
+  std::vector<std::unique_ptr<Cta<D>>> ctas(workers);
+  std::vector<Counts> counts(workers);
+  std::mutex mutex;  // guards what follows
+  std::uint64_t stopped_at = ~std::uint64_t{0}, done = 0;
+  parallel_for(workers, count, [&](unsigned worker, std::size_t i) {
+    const std::uint64_t index = options.first_cta + i;
+    if (!ctas[worker]) ctas[worker] = std::make_unique<Cta<D>>(decoded, *domains[worker], shared);
+    std::optional<Stop> stop = ctas[worker]->run(index, counts[worker]);
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (options.progress && !options.progress(done, count)) shared.is_cancelled.store(true);
+    if (!stop && shared.is_cancelled.load() && done < count) {
+      stop = Stop{Stop::Kind::Cancelled, Finding{&kCancelled, Severity::Error, "the run was cancelled", {}, {}, {}}};
+    }
+    if (stop && index < stopped_at) {
+      stopped_at = index;
+      result.stop = std::move(stop);
+      return false;
+    }
+    return !stop;
+  });
+  for (unsigned worker = 0; worker < workers; ++worker) {
+    result.counts.ctas += counts[worker].ctas;
+    result.counts.warp_instrs += counts[worker].warp_instrs;
+    result.counts.lane_instrs += counts[worker].lane_instrs;
+    result.counts.mma_macs += counts[worker].mma_macs;
+    if (!ctas[worker]) continue;
+    for (std::size_t i = 0; i < entry.instrs.size(); ++i) {
+      if (ctas[worker]->executed()[i] != 0) result.counts.executed[i] = true;
+    }
+  }
+  return result;
+}
+
+template class Program<domain::Ieee>;
+template class Program<domain::Field>;
+
+}  // namespace plumb::machine
