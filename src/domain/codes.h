@@ -14,8 +14,6 @@ extern const Code kFieldUndefined;   // a byte that was never written read as a 
 extern const Code kFieldInfinity;    // an infinity met an abstract value whose sign is not known
 extern const Code kFieldToInteger;   // an abstract float became an integer
 extern const Code kFieldPredicate;   // a predicate on data too large or in a place that needs a decision
-extern const Code kFieldSaturation;  // .sat, .relu or satfinite on a value whose range is not known
-extern const Code kFieldFormat;      // an operation that has no meaning in this format
 extern const Code kFieldMemory;      // the store of abstract values is full
 
 std::span<const Code* const> codes();

@@ -30,7 +30,8 @@ struct Word {
 
 // Integer operations that a domain with tags gives a meaning to on words with abstract bytes. Operands in PTX order:
 // shifts and extracts take the amount (bfe: position, then length) as concrete words; `FunnelLeft`/`FunnelRight` are
-// shf.l/shf.r (a low, b high, c amount, clamp mode applied by the caller); `Prmt` is the default mode of prmt.
+// shf.l/shf.r (a low, b high, c amount, clamp mode applied by the caller); `Prmt` is the default mode of prmt; bfi's
+// third operand is its length << 8 | position.
 enum class BitOp : std::uint8_t {
   And,
   Or,

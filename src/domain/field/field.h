@@ -88,7 +88,7 @@ struct Facts {
   double largest_degree = 0;           // numerator and denominator together, over all values made
   double largest_exponent_degree = 0;  // of arguments of exponentials
   bool uses_exponential_of_exponential = false;
-  std::uint64_t atoms = 0;  // free atoms made (maxima, absolute values, roots, predicates, functions)
+  std::uint64_t atoms = 0;  // free atoms (maxima, absolute values, roots, predicates, functions) of one unit, at most
   void merge(const Facts& other);
 };
 
@@ -219,8 +219,8 @@ class Field {
               std::uint32_t immediate = 0);
   void begin_unit();
   void end_unit();
-  bool faulted() const { return fault_.code != nullptr; }
-  Fault take_fault() { return std::exchange(fault_, Fault{}); }
+  bool faulted() const { return fault_->code != nullptr; }
+  Fault take_fault() { return std::exchange(*fault_, Fault{}); }
   void fault(const Code& code, std::string text);
 
   // --- what `prove` asks --------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Field {
   friend struct FieldTestAccess;
   struct Inner;
   std::unique_ptr<Inner> inner_;
-  Fault fault_;
+  Fault* fault_;  // in inner_
 };
 
 }  // namespace plumb::domain

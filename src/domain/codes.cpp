@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "domain/codes.h"
+
+#include <array>
+
+namespace plumb::domain {
+
+constexpr Code kFieldBitView{
+    "field.bit-view", "bits of an abstract float used as an integer",
+    "Data is abstract while a proof runs: a float has no bits. Its bytes may be moved, packed and merged with zero "
+    "bytes, its "
+    "sign bit cleared, set or flipped, a bf16 widened by sixteen zero bits below and an f32 cut to its upper half. "
+    "Other integer "
+    "arithmetic on its bits has no meaning over the reals, and the proof ends as unknown at this instruction."};
+
+constexpr Code kFieldMixedBytes{"field.mixed-bytes", "bytes of several values read as one float",
+                                "A float is read from bytes that are not, in order, all the bytes of one abstract "
+                                "value. This is mostly a wrong offset, a "
+                                "wrong access size or a wrong lane of a fragment."};
+
+constexpr Code kFieldUndefined{
+    "field.undefined", "a value that was never written decides something",
+    "Bytes that no one has written, or a value that is not a number by construction (0/0), reached a comparison."};
+
+constexpr Code kFieldInfinity{"field.infinity", "an infinity met an abstract value whose sign is not known",
+                              "Infinities are concrete while a proof runs. Times a value of unknown sign, or chosen by "
+                              "a predicate on data, the result is "
+                              "not one value for all inputs."};
+
+constexpr Code kFieldToInteger{"field.to-integer", "an abstract float became an integer",
+                               "Integers, addresses and predicates on them are concrete while a proof runs. A "
+                               "conversion of data to an integer would make "
+                               "them depend on data. Declare the tensor as metadata if it holds indices."};
+
+constexpr Code kFieldPredicate{
+    "field.predicate", "too many predicates on data",
+    "Predicates on abstract data are kept as decision diagrams, of at most a million nodes in one CTA or program."};
+
+constexpr Code kFieldMemory{
+    "field.memory", "the store of abstract values is full",
+    "A proof holds at most 2^29 abstract values of 64 bytes. Prove fewer CTAs at a time, or a smaller shape."};
+
+std::span<const Code* const> codes() {
+  static constexpr std::array kAll = {&kFieldBitView,   &kFieldMixedBytes, &kFieldUndefined, &kFieldInfinity,
+                                      &kFieldToInteger, &kFieldPredicate,  &kFieldMemory};
+  return kAll;
+}
+
+}  // namespace plumb::domain

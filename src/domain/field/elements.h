@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of values under a maximum or minimum: lists of shared pieces, each with a hash index and its power sums, so that
+// a running maximum grows by a piece at a time and membership is a look-up.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "domain/field/residue.h"
+
+namespace plumb::domain::field {
+
+inline constexpr std::uint32_t kNoSet = ~0U;
+
+struct ElementSet {
+  std::vector<std::uint32_t> pieces;
+  std::uint32_t count = 0;
+  std::uint8_t valid = 0xff;  // lanes that are meaningful in all elements
+};
+
+class Elements {
+ public:
+  explicit Elements(const Modulus& modulus) : modulus_(&modulus) {}
+
+  void clear();
+  // Adds the elements that are not in the set yet.
+  void add(ElementSet& set, std::span<const Residues> elements);
+  void add(ElementSet& set, const ElementSet& other);
+  // One piece of many small ones, for sets that grew an element at a time.
+  void consolidate(ElementSet& set);
+  bool contains(const ElementSet& set, const Key& k) const;
+  bool contains(const ElementSet& set, const ElementSet& other) const;
+  // Sums of the elements' first, second and third powers.
+  void power_sums(const ElementSet& set, Residues (&sums)[3]) const;
+  template <class Visit>
+  void for_each(const ElementSet& set, Visit&& visit) const {
+    for (const std::uint32_t piece : set.pieces) {
+      for (const Residues& element : pieces_[piece].elements) visit(element);
+    }
+  }
+
+  std::uint32_t keep(ElementSet set) {
+    sets_.push_back(std::move(set));
+    return static_cast<std::uint32_t>(sets_.size() - 1);
+  }
+  const ElementSet& at(std::uint32_t set) const { return sets_[set]; }
+
+ private:
+  struct Piece {
+    std::vector<Residues> elements;
+    std::vector<std::uint32_t> slots;  // open addressing: index + 1
+    Residues sums[3];
+  };
+  static bool contains(const Piece& piece, const Key& k);
+  static bool insert(Piece& piece, const Residues& element);
+  void finish(ElementSet& set, Piece piece);
+
+  const Modulus* modulus_;
+  std::vector<Piece> pieces_;
+  std::vector<ElementSet> sets_;
+};
+
+}  // namespace plumb::domain::field

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all workers of one proof share: primes, keys, tables of exponentials, the arena, and the tables that give equal
+// things equal identities. Every table here may be used from any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "domain/field/field.h"
+#include "domain/field/logarithm.h"
+#include "domain/field/residue.h"
+#include "domain/field/value.h"
+
+namespace plumb::domain::field {
+
+struct KeyHash {
+  std::size_t operator()(const Key& k) const {
+    return static_cast<std::size_t>(k.low ^ k.high * 0x9e3779b97f4a7c15ULL);
+  }
+};
+
+// Names of pseudo-random functions.
+enum class Purpose : std::uint64_t {
+  Exponent = 1,
+  Logarithm,
+  SquareRoot,
+  Positive,
+  NotNegative,
+  MaximumOf,
+  MinimumOf,
+  Sine,
+  Cosine,
+  Erf,
+  Floor,
+  Rint,
+  Trunc,
+  Symbol,
+  Input,
+  Normal
+};
+
+// d is `ratio` (a known constant, negated when `is_negative`) times the first value of its class.
+struct ScaleClass {
+  std::uint32_t index = 0;
+  bool is_negative = false;
+};
+
+struct IdealConstant {
+  double value = 0;
+  std::string name;
+  Residues residues;
+  float numerator = 0, denominator = 0;  // degrees: symbols are variables
+};
+
+struct Shared {
+  explicit Shared(FieldOptions options);
+
+  // --- numbers (context.cpp)
+  Residues random(const Key& k, Purpose purpose) const;  // uniform on every lane
+  Residues random_of(std::uint64_t word, Purpose purpose) const;
+  Key hash(const Residues& a) const;                     // 128 bits of the lanes modulo p, for commutative sums
+  Residues exponential(const Residues& exponent) const;  // lanes p: w^(lanes q); lanes q: zero
+  ValueId input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f, Cursor& permanent);
+  // The permanent value of a finite literal; its magnitude is noted as a scale by the caller where it multiplies.
+  ValueId literal(Format f, std::uint64_t bits, Cursor& permanent);
+
+  // --- identities (identity.cpp)
+  void note_scale(const Residues& positive);
+  // The class of d up to known constant factors; without `insert` empty when there is none yet.
+  std::optional<ScaleClass> classify(const Residues& d, bool insert);
+  Residues class_value(std::uint32_t index) const;  // the first value of the class
+  // The scale with which a normal form was first met.
+  struct MaxForm {
+    Residues scale;
+    bool is_new = false;
+  };
+  MaxForm max_form(const Key& form, const Residues& scale);
+  // +1 or -1 when the p-lanes of a are a known constant's or its negative's; 0 otherwise.
+  int known_ratio(const Residues& a) const;
+
+  void assume(Assumption assumption);
+
+  FieldOptions options;
+  Modulus modulus;
+  std::array<std::uint32_t, kLanes> primes{};
+  std::array<std::uint64_t, 8> keys{};
+  Residues kappa, kappa_inverse, half;
+  std::uint32_t generator[kRepetitions] = {};  // of order q modulo p, in plain form
+  // w^(window * 2^(7 * position)) in Montgomery form.
+  static constexpr unsigned kWindowBits = 7, kWindows = 4;
+  std::array<std::array<std::array<std::uint32_t, kRepetitions>, 1U << kWindowBits>, kWindows> powers{};
+  Arena arena;
+  Logarithms logarithms;
+
+  mutable std::mutex mutex;  // guards what follows, each use short
+  Cursor constants{arena, false};
+  std::unordered_map<Key, ValueId, KeyHash> literals;  // by bits and format
+  std::set<Assumption> assumptions, near_misses;
+  std::vector<IdealConstant> ideals;
+
+  struct Inputs {
+    std::uint64_t count = 0;
+    std::unique_ptr<std::atomic<ValueId>[]> ids;
+  };
+  static constexpr std::uint32_t kTensors = 4096;
+  std::array<std::atomic<Inputs*>, kTensors> inputs{};
+  std::vector<std::unique_ptr<Inputs>> owned_inputs;
+
+  mutable std::shared_mutex identity_mutex;
+  std::vector<Residues> known_scales, known_inverses;
+  std::unordered_set<Key, KeyHash> known_ratios;  // of the scales, their inverses and products of two
+  std::unordered_map<Key, std::uint32_t, KeyHash> classes;
+  std::vector<Residues> class_values;
+  std::unordered_map<Key, Residues, KeyHash> max_forms;
+
+ private:
+  std::optional<ScaleClass> find_class(const Residues& d) const;
+  void make_keys();
+  void make_generators();
+  void make_reserved_values();
+  void make_ideals();
+  void add_ideal(double value, std::string name, const Residues& residues, float numerator, float denominator);
+  bool substitute(Format f, double value, Value& v);
+};
+
+}  // namespace plumb::domain::field
+
+namespace plumb::domain {
+struct FieldContext::Inner : field::Shared {
+  using field::Shared::Shared;
+};
+}  // namespace plumb::domain

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "domain/field/value.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+namespace plumb::domain::field {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{Arena::kChunkSize} * sizeof(Value);
+constexpr std::size_t kHugePage = 2 << 20;
+
+}  // namespace
+
+Arena::~Arena() {
+  for (std::uint32_t i = 0; i < used_; ++i) std::free(chunks_[i].load(std::memory_order_relaxed));
+}
+
+std::uint32_t Arena::add_chunk(bool is_temporary) {
+  const std::lock_guard lock(mutex_);
+  if (used_ == kChunks) return kNoChunk;
+  void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
+  if (memory == nullptr) return kNoChunk;
+  madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
+  is_temporary_[used_] = is_temporary;
+  chunks_[used_].store(static_cast<Value*>(memory), std::memory_order_release);
+  return used_++;
+}
+
+std::uint64_t Arena::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return used_ * std::uint64_t{kChunkBytes};
+}
+
+bool Cursor::advance() {
+  if (chunk_ == chunks_.size()) {
+    const std::uint32_t chunk = arena_->add_chunk(is_temporary_);
+    if (chunk == Arena::kNoChunk) return false;
+    chunks_.push_back(chunk);
+  }
+  next_ = chunks_[chunk_++] << Arena::kChunkBits;
+  end_ = next_ + Arena::kChunkSize;
+  place_ = &arena_->at(next_);
+  if (next_ == 0) {  // the reserved ids
+    next_ += kFirstValue;
+    place_ += kFirstValue;
+  }
+  return true;
+}
+
+}  // namespace plumb::domain::field

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of one abstract value, and the arena of all of them. A record is one cache line. Ids index chunks behind a
+// fixed table of atomic pointers, so that every thread can read every value without a lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "domain/field/field.h"
+#include "domain/field/residue.h"
+
+namespace plumb::domain::field {
+
+// How a value was made, where rules need it. The first three take part in arithmetic by their residues alone.
+enum class Kind : std::uint8_t {
+  Plain = 0,
+  Constant = 1,     // depends on no input; `approximation` is its real value
+  Exponential = 2,  // 2^(value `aux`)
+  Log = 4,          // c * log2(E): `aux` is E, `key_of_denominator` is c
+  Root,             // square root of `aux`
+  InverseRoot,      // 1 / square root of `aux`
+  Absolute,         // |aux|
+  Maximum,          // of two values: `aux` indexes the worker's pairs
+  Minimum,
+  Scaled,     // constant times Maximum or Minimum: `aux` indexes the worker's scalings
+  Undefined,  // never written
+  Poison,     // NaN or infinity made from abstract values
+};
+// The residues (of a logarithm: those modulo q) are not computed yet.
+inline constexpr std::uint8_t kLazy = 0x80;
+
+struct alignas(64) Value {
+  Residues residues;
+  float numerator = 0;  // degree bounds
+  float denominator = 0;
+  std::uint32_t key_of_denominator = 1;  // equal for equal denominators; with `aux` the approximation of a Constant
+  std::uint32_t aux = 0;
+  std::uint16_t counts[kRoundingClasses] = {};
+  std::uint8_t flags = 0;     // Signature::Flag, and the ones below
+  std::uint8_t kind = 0;      // Kind, perhaps with kLazy
+  std::uint8_t traits = 0;    // Format in the low four bits, Sign above
+  std::uint8_t valid = 0xff;  // lanes whose residue is meaningful
+
+  Kind raw_kind() const { return static_cast<Kind>(kind & ~kLazy); }
+  bool is(Kind k) const { return raw_kind() == k; }
+  bool is_broken() const { return raw_kind() >= Kind::Undefined; }
+  Format format() const { return static_cast<Format>(traits & 15); }
+  Sign sign() const { return static_cast<Sign>(traits >> 4); }
+  void set(Format f, Sign s) {
+    traits = static_cast<std::uint8_t>(static_cast<unsigned>(f) | static_cast<unsigned>(s) << 4);
+  }
+  void set(Format f) { set(f, sign()); }
+  void set(Sign s) { set(format(), s); }
+  double approximation() const { return std::bit_cast<double>(std::uint64_t{aux} << 32 | key_of_denominator); }
+  void set_approximation(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    key_of_denominator = static_cast<std::uint32_t>(bits);
+    aux = static_cast<std::uint32_t>(bits >> 32);
+  }
+};
+static_assert(sizeof(Value) == 64);
+
+// Flag of values that depend on an exponential; not part of the public signature.
+inline constexpr std::uint8_t kHasExponential = 0x80;
+
+// Reserved ids (word.h has the first three).
+inline constexpr ValueId kPoisonId = 3;
+inline constexpr ValueId kZeroId = 4;
+inline constexpr ValueId kOneId = 5;
+inline constexpr ValueId kKappaId = 6;  // log2(e)
+inline constexpr ValueId kKappaInverseId = 7;
+
+class Arena {
+ public:
+  static constexpr unsigned kChunkBits = 16;
+  static constexpr std::uint32_t kChunkSize = 1U << kChunkBits;
+  static constexpr std::uint32_t kChunks = 1U << (29 - kChunkBits);
+  static constexpr std::uint32_t kNoChunk = ~0U;
+
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;  // values are addressed through it from many threads
+  Arena& operator=(const Arena&) = delete;
+
+  Value& at(ValueId id) { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed)[id & (kChunkSize - 1)]; }
+  bool is_temporary(ValueId id) const { return is_temporary_[id >> kChunkBits]; }
+  // kNoChunk when ids or memory ran out.
+  std::uint32_t add_chunk(bool is_temporary);
+  std::uint64_t bytes() const;
+
+ private:
+  std::array<std::atomic<Value*>, kChunks> chunks_{};
+  std::array<bool, kChunks> is_temporary_{};
+  mutable std::mutex mutex_;
+  std::uint32_t used_ = 0;
+};
+
+// One worker's place in the arena: chunks it fills, in order; `rewind` starts over with the same chunks.
+class Cursor {
+ public:
+  Cursor(Arena& arena, bool is_temporary) : arena_(&arena), is_temporary_(is_temporary) {}
+
+  // Null when the arena is full.
+  Value* allocate(ValueId& id) {
+    if (next_ == end_ && !advance()) return nullptr;
+    id = next_++;
+    return place_++;
+  }
+  void rewind() {
+    chunk_ = 0;
+    next_ = end_ = 0;
+  }
+
+ private:
+  bool advance();
+
+  Arena* arena_;
+  bool is_temporary_;
+  std::vector<std::uint32_t> chunks_;
+  std::size_t chunk_ = 0;  // the next chunk to fill
+  ValueId next_ = 0, end_ = 0;
+  Value* place_ = nullptr;
+};
+
+}  // namespace plumb::domain::field
