@@ -89,12 +89,13 @@ ParamLayout param_layout(const ptx::Module& module, const ptx::Function& entry) 
   return out;
 }
 
-Decoder::Decoder(const ptx::Module& module, std::uint32_t entry) : module_(module) {
+Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, const Decoder* after) : module_(module) {
   layout_.functions.resize(module.functions.size());
   layout_.variables.resize(module.variables.size());
   layout_.reg_bytes = 8 * kLanes * 2;  // slot 0: what `_` names, as wide as the widest register
   regs_.resize(module.functions.size());
   label_instrs_.resize(module.functions.size());
+  touches_.resize(module.functions.size());
   find_reachable(entry);
   lay_out_variables(entry);
   std::uint32_t first = 0;
@@ -102,7 +103,7 @@ Decoder::Decoder(const ptx::Module& module, std::uint32_t entry) : module_(modul
     const auto count = static_cast<std::uint32_t>(module.functions[function].instrs.size());
     layout_.functions[function] = {first, count, true};
     first += count + 1;
-    lay_out_registers(function);
+    lay_out_registers(function, after);
   }
 }
 
@@ -245,17 +246,37 @@ void Decoder::fill_images() {
   }
 }
 
-void Decoder::lay_out_registers(std::uint32_t index) {
+void Decoder::lay_out_registers(std::uint32_t index, const Decoder* after) {
   const ptx::Function& function = module_.functions[index];
-  for (const ptx::Register& reg : function.registers) {
-    regs_[index].push_back(reg.type == ptx::Type::pred ? layout_.pred_count++ : new_slot(storage_width(reg.type)));
-  }
+  touches_[index].resize(function.instrs.size());
   label_instrs_[index].assign(function.labels.size(), static_cast<std::uint32_t>(function.instrs.size()));
   auto next = static_cast<std::uint32_t>(function.instrs.size());
   for (auto it = function.body.rbegin(); it != function.body.rend(); ++it) {
     if (it->kind == ptx::Statement::Kind::Instr) next = it->index;
     if (it->kind == ptx::Statement::Kind::Label) label_instrs_[index][it->index] = next;
   }
+  Packing packing;
+  std::vector<Slot> slots;
+  if (after != nullptr) {
+    packing = pack_registers(function, after->touches_[index], label_instrs_[index]);
+    for (const std::uint32_t width : packing.widths) slots.push_back(new_slot(width));
+  }
+  for (std::uint32_t reg = 0; reg < function.registers.size(); ++reg) {
+    const ptx::Type type = function.registers[reg].type;
+    if (type == ptx::Type::pred) {
+      regs_[index].push_back(layout_.pred_count++);
+    } else if (after == nullptr) {
+      regs_[index].push_back(new_slot(storage_width(type)));
+    } else {
+      regs_[index].push_back(packing.group[reg] == Packing::kNone ? 0 : slots[packing.group[reg]]);
+    }
+  }
+}
+
+void Decoder::def(ptx::RegId reg) {
+  Touches& touches = touches_[function_][instr_];
+  if (function().instrs[instr_].guard) touches.uses.push_back(reg);
+  touches.defs.push_back(reg);
 }
 
 Slot Decoder::new_slot(unsigned width) {
@@ -263,8 +284,6 @@ Slot Decoder::new_slot(unsigned width) {
   layout_.reg_bytes += static_cast<std::uint32_t>(aligned(std::uint64_t{width} * kLanes, kSlotAlignment));
   return slot;
 }
-
-void Decoder::enter_function(std::uint32_t function) { function_ = function; }
 
 void Decoder::unmodelled(std::string reason) {
   if (reason_.empty()) reason_ = std::move(reason);
@@ -314,6 +333,7 @@ Slot Decoder::source(const Operand& operand, ptx::Type type) {
   switch (operand.kind) {
     case Operand::Kind::Reg:
       if (function().registers[operand.reg].type == ptx::Type::pred) break;
+      use(operand.reg);
       return regs_[function_][operand.reg];
     case Operand::Kind::Int:
     case Operand::Kind::Float: {
@@ -355,6 +375,7 @@ Slot Decoder::source(const Operand& operand, ptx::Type type) {
 Slot Decoder::dest(const Operand& operand) {
   if (operand.kind == Operand::Kind::Sink) return 0;
   if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type != ptx::Type::pred) {
+    def(operand.reg);
     return regs_[function_][operand.reg];
   }
   unmodelled("this operand here");
@@ -371,6 +392,7 @@ DecodeContext::Address Decoder::address(const Operand& operand, bool to_generic)
   if (operand.kind == Operand::Kind::Address && operand.base == Operand::Base::Reg) {
     const unsigned bytes = storage_width(function().registers[operand.reg].type);
     if (bytes != 4 && bytes != 8) unmodelled("an address of " + std::to_string(8 * bytes) + " bits");
+    use(operand.reg);
     return {regs_[function_][operand.reg], bytes == 4 ? 4u : 8u, offset};
   }
   std::uint64_t base = 0;

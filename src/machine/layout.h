@@ -9,16 +9,20 @@
 
 #include "machine/decoded.h"
 #include "machine/meaning.h"
+#include "machine/pack.h"
 
 namespace plumb::machine {
 
 class Decoder final : public DecodeContext {
  public:
-  Decoder(const ptx::Module& module, std::uint32_t entry);
+  // Decoding goes twice over the instructions: the first time to see what they do with their registers, the second
+  // time, `after` the first, with registers packed.
+  Decoder(const ptx::Module& module, std::uint32_t entry, const Decoder* after = nullptr);
 
   // The functions to decode, the entry first.
   const std::vector<std::uint32_t>& reachable() const { return reachable_; }
-  void enter_function(std::uint32_t function);
+  void enter_function(std::uint32_t function) { function_ = function; }
+  void enter_instr(std::uint32_t instr) { instr_ = instr; }
   Layout take_layout() { return std::move(layout_); }
   PredSlot guard_slot(ptx::RegId reg) const { return regs_[function_][reg]; }
   // Why the instruction since the last call is not modelled; empty when nothing was said.
@@ -46,7 +50,9 @@ class Decoder final : public DecodeContext {
   void place_variable(ptx::VarId id);
   void place_dynamic_shared();
   void fill_images();
-  void lay_out_registers(std::uint32_t function);
+  void lay_out_registers(std::uint32_t function, const Decoder* after);
+  void use(ptx::RegId reg) { touches_[function_][instr_].uses.push_back(reg); }
+  void def(ptx::RegId reg);
   Slot new_slot(unsigned width);
   Slot constant(std::uint64_t value, unsigned width);
   std::optional<std::uint64_t> literal(const ptx::Operand& operand, ptx::Type type);
@@ -61,7 +67,8 @@ class Decoder final : public DecodeContext {
   std::map<std::pair<std::uint64_t, unsigned>, Slot> constants_;
   std::map<std::pair<unsigned, unsigned>, Slot> specials_;  // (special, axis), width
   std::vector<ptx::VarId> const_variables_, global_variables_;
-  std::uint32_t function_ = 0;
+  std::vector<std::vector<Touches>> touches_;  // by function and instruction
+  std::uint32_t function_ = 0, instr_ = 0;
   std::string reason_;
 };
 

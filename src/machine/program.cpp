@@ -92,6 +92,46 @@ std::string launch_error(const Layout& layout, const ptx::Module& module, const 
   return {};
 }
 
+template <class D>
+Op<D> decode_one(Decoder& decoder, const ptx::Instr& instr) {
+  Op<D> op;
+  op.step = select_step<D>(decoder, instr, op);
+  const std::string reason = decoder.take_reason();
+  if (op.step != nullptr && reason.empty()) return op;
+  op = {};
+  op.step = &step_unmodelled<D>;
+  const std::string_view opcode = decoder.module().source->slice(instr.opcode_span);
+  op.aux = decoder.add_reason("`" + std::string(opcode) + "` is not modelled here: " +
+                              (reason.empty() ? std::string("these types and modifiers") : reason));
+  return op;
+}
+
+// The operations of all functions, each followed by the return at its end.
+template <class D>
+std::vector<Op<D>> decode_all(Decoder& decoder) {
+  std::vector<Op<D>> ops;
+  for (const std::uint32_t function_index : decoder.reachable()) {
+    const ptx::Function& function = decoder.module().functions[function_index];
+    decoder.enter_function(function_index);
+    const auto count = static_cast<std::uint32_t>(function.instrs.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const ptx::Instr& instr = function.instrs[i];
+      decoder.enter_instr(i);
+      Op<D> op = decode_one<D>(decoder, instr);
+      op.instr = i;
+      op.function = function_index;
+      if (instr.guard) op.guard = {decoder.guard_slot(instr.guard->reg), instr.guard->is_negated};
+      ops.push_back(op);
+    }
+    Op<D> end;
+    end.step = &step_return<D>;
+    end.instr = count;
+    end.function = function_index;
+    ops.push_back(end);
+  }
+  return ops;
+}
+
 }  // namespace
 
 template <class D>
@@ -125,35 +165,10 @@ std::optional<Program<D>> Program<D>::decode(ptx::CheckedModule module, std::str
                  {module->source, {}});
     return std::nullopt;
   }
-  Decoder decoder(*module, *index);
-  auto inner = std::make_unique<Inner>(Inner{Decoded<D>{module, *index, {}, {}}});
-  std::vector<Op<D>>& ops = inner->decoded.ops;
-  for (const std::uint32_t function_index : decoder.reachable()) {
-    const ptx::Function& function = module->functions[function_index];
-    decoder.enter_function(function_index);
-    for (std::uint32_t i = 0; i < function.instrs.size(); ++i) {
-      const ptx::Instr& instr = function.instrs[i];
-      Op<D> op;
-      op.step = select_step<D>(decoder, instr, op);
-      std::string reason = decoder.take_reason();
-      if (op.step == nullptr || !reason.empty()) {
-        op = {};
-        op.step = &step_unmodelled<D>;
-        const std::string_view opcode = module->source->slice(instr.opcode_span);
-        op.aux = decoder.add_reason("`" + std::string(opcode) + "` is not modelled here: " +
-                                    (reason.empty() ? std::string("these types and modifiers") : reason));
-      }
-      op.instr = i;
-      op.function = function_index;
-      if (instr.guard) op.guard = {decoder.guard_slot(instr.guard->reg), instr.guard->is_negated};
-      ops.push_back(op);
-    }
-    Op<D> end;
-    end.step = &step_return<D>;
-    end.instr = static_cast<std::uint32_t>(function.instrs.size());
-    end.function = function_index;
-    ops.push_back(end);
-  }
+  Decoder survey(*module, *index);
+  decode_all<D>(survey);
+  Decoder decoder(*module, *index, &survey);
+  auto inner = std::make_unique<Inner>(Inner{Decoded<D>{module, *index, {}, decode_all<D>(decoder)}});
   inner->decoded.layout = decoder.take_layout();
   return Program(std::move(inner));
 }

@@ -56,7 +56,7 @@ struct Shape {
     Shape shape;
     shape.count = aux & 15, shape.size = aux >> 4 & 15, shape.space = static_cast<Space>(aux >> 8 & 7);
     shape.address_width = (aux >> 11 & 1) != 0 ? 8 : 4, shape.is_signed = (aux >> 12 & 1) != 0;
-    for (unsigned i = 0; i < shape.count; ++i) {
+    for (unsigned i = 0; i < kMaxElements; ++i) {
       const unsigned code = aux >> (16 + 2 * i) & 3;
       shape.widths[i] = static_cast<std::uint8_t>(code == 0 ? 0 : 1u << code);
     }
