@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements in global memory: one typed access at an address, with the buffer of the previous access kept at hand.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "triton/tile/blocks.h"
+
+namespace plumb::triton {
+
+// Where element `index` of a block of `shape` stands: "[3, 17]", nothing for a scalar.
+std::string element_text(const Shape& shape, std::size_t index);
+std::string describe_address(const domain::Memory& memory, std::uint64_t address, unsigned size);
+
+template <class D>
+class Access {
+ public:
+  // `shape` is the block's whose elements are accessed: for messages.
+  Access(Context<D>& context, DType element, const Shape& shape)
+      : context_(context), element_(element), shape_(shape), size_(byte_size(element)), format_(format(element)) {}
+
+  // Reads element `index` of `out` from an address. An element that was never written is marked undefined.
+  void load(std::uint64_t address, Block<D>& out, std::size_t index) {
+    domain::Buffer& buffer = find(address, "load", index);
+    std::byte bytes[8] = {};
+    domain::Word word;
+    context_.domain.load(buffer, address - buffer.address, size_, bytes, D::kHasTags ? word.tags : nullptr);
+    std::memcpy(&word.bits, bytes, sizeof bytes);
+    if constexpr (D::kHasTags) {
+      if (is_undefined(word)) return mark_undefined(out, index);
+    }
+    if (out.is_real()) {
+      out.reals[index] = context_.domain.from_word(format_, word);
+      return;
+    }
+    if constexpr (D::kHasTags) {
+      if (has_tags(word)) abstract_integer(buffer);
+    }
+    const auto value = static_cast<std::int64_t>(word.bits);
+    out.ints[index] = element_ == DType::Int1 ? (value & 0xff) != 0 : wrap(element_, value);
+  }
+
+  // Writes element `from` of a block of the element's type.
+  void store(std::uint64_t address, const Block<D>& value, std::size_t from, std::size_t index) {
+    if (!value.undefined.empty() && value.undefined[from] != 0) undefined_store(address, index);
+    domain::Buffer& buffer = find(address, "store", index);
+    domain::Word word;
+    if (value.is_real()) {
+      word = context_.domain.to_word(format_, value.reals[from]);
+    } else {
+      word.bits = static_cast<std::uint64_t>(value.ints[from]);
+    }
+    std::byte bytes[8];
+    std::memcpy(bytes, &word.bits, sizeof bytes);
+    context_.domain.store(buffer, address - buffer.address, size_, bytes, D::kHasTags ? word.tags : nullptr);
+  }
+
+  // Elements that the mask leaves out without `other`, and unwritten memory.
+  void mark_undefined(Block<D>& out, std::size_t index) {
+    if (out.undefined.empty()) out.undefined.resize(out.size());
+    out.undefined[index] = 1;
+    if (out.is_real()) out.reals[index] = context_.domain.constant(format_, 0);
+  }
+
+ private:
+  domain::Buffer& find(std::uint64_t address, const char* what, std::size_t index) {
+    const bool is_same = last_ != nullptr && address >= last_->address && address - last_->address <= last_->size &&
+                         last_->size - (address - last_->address) >= size_;
+    if (!is_same) last_ = context_.memory.find(address, size_);
+    if (last_ == nullptr) out_of_bounds(address, what, index);
+    return *last_;
+  }
+  static bool has_tags(const domain::Word& word) {
+    for (const domain::Tag tag : word.tags) {
+      if (tag != 0) return true;
+    }
+    return false;
+  }
+  static bool is_undefined(const domain::Word& word) {
+    for (const domain::Tag tag : word.tags) {
+      if (tag != 0 && domain::tag_value(tag) == domain::kUndefined) return true;
+    }
+    return false;
+  }
+  [[noreturn]] void out_of_bounds(std::uint64_t address, const char* what, std::size_t index) {
+    context_.fail(kOutOfBounds, fmt::format("the {}{} is outside every tensor: {}", what, element_text(shape_, index),
+                                            describe_address(context_.memory, address, size_)));
+  }
+  [[noreturn]] void undefined_store(std::uint64_t address, std::size_t index) {
+    context_.fail(kUndefined, fmt::format("an unspecified value is stored{} to {}", element_text(shape_, index),
+                                          describe_address(context_.memory, address, size_)));
+  }
+  [[noreturn]] void abstract_integer(const domain::Buffer& buffer) {
+    context_.unmodelled(kMetadata, fmt::format("`{}` holds abstract values and is loaded as {}: declare it metadata",
+                                               buffer.name, language_name(element_)));
+  }
+
+  Context<D>& context_;
+  DType element_;
+  const Shape& shape_;
+  unsigned size_;
+  domain::Format format_;
+  domain::Buffer* last_ = nullptr;
+};
+
+}  // namespace plumb::triton
