@@ -113,7 +113,7 @@ ValueId Worker::inherit(Format f, ValueId number, ValueId a, ValueId b) {
 ValueId Worker::special_product(Format f, ValueId a, ValueId b) {
   const Kind x = peek(a).raw_kind(), y = peek(b).raw_kind();
   if (x == Kind::Constant && y > Kind::Exponential) return special_product(f, b, a);
-  if (y == Kind::Constant && peek(b).sign() != Sign::Unknown) {
+  if (y == Kind::Constant && is_strict(peek(b).sign())) {
     if (x == Kind::Log) {
       const ValueId factor = mul(f, peek(a).key_of_denominator, b);
       return logarithm(f, peek(a).aux, factor);
@@ -154,7 +154,7 @@ void Worker::note_scale(ValueId constant) {
   if (noted == constant) return;
   noted = constant;
   const Value& v = peek(constant);
-  if (v.sign() == Sign::Unknown) return;
+  if (!is_strict(v.sign())) return;
   shared.note_scale(v.sign() == Sign::Negative ? field::neg(shared.modulus, v.residues) : v.residues);
 }
 

@@ -11,15 +11,18 @@
 
 namespace plumb::domain::field {
 
-constexpr bool is_at_least_zero(Sign s) { return s == Sign::NonNegative || s == Sign::Positive; }
-constexpr bool is_at_most_zero(Sign s) { return s == Sign::NonPositive || s == Sign::Negative; }
+constexpr bool is_at_least_zero(Sign s) { return s == Sign::NonNegative || s == Sign::Positive || s == Sign::Zero; }
+constexpr bool is_at_most_zero(Sign s) { return s == Sign::NonPositive || s == Sign::Negative || s == Sign::Zero; }
 constexpr bool is_strict(Sign s) { return s == Sign::Positive || s == Sign::Negative; }
 
 constexpr Sign negated(Sign s) {
-  constexpr Sign kTable[] = {Sign::Unknown, Sign::NonPositive, Sign::Negative, Sign::NonNegative, Sign::Positive};
+  constexpr Sign kTable[] = {Sign::Unknown,     Sign::NonPositive, Sign::Negative,
+                             Sign::NonNegative, Sign::Positive,    Sign::Zero};
   return kTable[static_cast<unsigned>(s)];
 }
 constexpr Sign sign_of_sum(Sign a, Sign b) {
+  if (a == Sign::Zero) return b;
+  if (b == Sign::Zero) return a;
   if (is_at_least_zero(a) && is_at_least_zero(b)) {
     return a == Sign::Positive || b == Sign::Positive ? Sign::Positive : Sign::NonNegative;
   }
@@ -29,6 +32,7 @@ constexpr Sign sign_of_sum(Sign a, Sign b) {
   return Sign::Unknown;
 }
 constexpr Sign sign_of_product(Sign a, Sign b) {
+  if (a == Sign::Zero || b == Sign::Zero) return Sign::Zero;
   if (a == Sign::Unknown || b == Sign::Unknown) return Sign::Unknown;
   const bool is_negative = is_at_most_zero(a) != is_at_most_zero(b);
   if (is_strict(a) && is_strict(b)) return is_negative ? Sign::Negative : Sign::Positive;

@@ -87,7 +87,7 @@ void Shared::make_reserved_values() {
     v.residues = residues;
     v.kind = static_cast<std::uint8_t>(Kind::Constant);
     v.set_approximation(approximation);
-    v.set(Format::F32, approximation > 0 ? Sign::Positive : Sign::Unknown);
+    v.set(Format::F32, approximation > 0 ? Sign::Positive : Sign::Zero);
   };
   kappa = random_of(1, Purpose::Symbol);
   kappa_inverse = inverse(modulus, kappa);
@@ -188,7 +188,7 @@ ValueId Shared::literal(Format f, std::uint64_t bits, Cursor& permanent) {
   *v = Value{};
   v->kind = static_cast<std::uint8_t>(Kind::Constant);
   v->set_approximation(value);
-  v->set(f, value > 0 ? Sign::Positive : value < 0 ? Sign::Negative : Sign::Unknown);
+  v->set(f, value > 0 ? Sign::Positive : value < 0 ? Sign::Negative : Sign::Zero);
   if (!substitute(f, value, *v)) {
     int exponent = 0;
     const double fraction = std::frexp(value, &exponent);

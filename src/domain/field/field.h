@@ -75,7 +75,7 @@ struct Signature {
   std::uint16_t count(RoundingClass c) const { return counts[static_cast<unsigned>(c)]; }
 };
 
-enum class Sign : std::uint8_t { Unknown, NonNegative, Positive, NonPositive, Negative };
+enum class Sign : std::uint8_t { Unknown, NonNegative, Positive, NonPositive, Negative, Zero };
 
 // What a side's run did that equality over the reals does not show. Merge the workers' facts, then compare the sides.
 struct Facts {

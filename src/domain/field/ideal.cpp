@@ -66,14 +66,17 @@ bool Shared::substitute(Format f, double value, Value& v) {
   if ((f != Format::F32 && f != Format::F64) || value == 0 || is_short(value)) return false;
   const double magnitude = std::abs(value);
   const IdealConstant* match = nullptr;
+  Residues residues;
   int exponent = 0;
   double deviation = 0;
   for (const IdealConstant& ideal : ideals) {
     const int power = static_cast<int>(std::lround(std::log2(magnitude / ideal.value)));
     const double off = std::ldexp(magnitude, -power) / ideal.value - 1;
     if (std::abs(off) <= tolerance(f)) {
-      if (match != nullptr) return false;
+      const Residues scaled = mul(modulus, ideal.residues, from_dyadic(modulus, value < 0 ? -1 : 1, power));
+      if (match != nullptr && key(scaled) != key(residues)) return false;  // ambiguous
       match = &ideal;
+      residues = scaled;
       exponent = power;
       deviation = off;
     } else if (std::abs(off) < kNearMiss && power == 0) {
@@ -82,7 +85,7 @@ bool Shared::substitute(Format f, double value, Value& v) {
     }
   }
   if (match == nullptr || options.constants == Constants::Exact) return false;
-  v.residues = mul(modulus, match->residues, from_dyadic(modulus, value < 0 ? -1 : 1, exponent));
+  v.residues = residues;
   v.numerator = match->numerator;
   v.denominator = match->denominator;
   const std::string scale = exponent == 0 ? "" : fmt::format(" * 2^{}", exponent);

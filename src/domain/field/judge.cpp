@@ -122,7 +122,7 @@ Signature Field::signature(Real a) const {
 Sign Field::sign(Format f, Real a) const {
   if (!a.is_concrete()) return inner_->peek(a.id).sign();
   const double value = field::to_double(f, a.bits);
-  return value > 0 ? Sign::Positive : value < 0 ? Sign::Negative : Sign::Unknown;
+  return value > 0 ? Sign::Positive : value < 0 ? Sign::Negative : value == 0 ? Sign::Zero : Sign::Unknown;
 }
 
 double Field::degree(Real a) const {

@@ -242,7 +242,7 @@ Sign Worker::sign_against_maximum(ValueId a, ValueId b) {
     const Value& base = peek(scaling.base);
     if (!base.is(Kind::Maximum) && !base.is(Kind::Minimum)) continue;
     const bool is_minimum = base.is(Kind::Minimum);
-    const ElementSet& set = elements.at(flatten(base.aux, is_minimum));
+    const ElementSet set = elements.at(flatten(base.aux, is_minimum));
     const Residues element = field::mul(shared.modulus, get(other).residues, negative_inverse(scaling.factor));
     bool is_member = elements.contains(set, key(element));
     if (!is_member && is_order(peek(other))) is_member = is_subset(other, scaling.factor, set, is_minimum);
@@ -259,9 +259,17 @@ bool Worker::is_subset(ValueId other, ValueId factor, const ElementSet& set, boo
   const Value& v = peek(other);
   const Scaling scaling = v.is(Kind::Scaled) ? scalings[v.aux] : Scaling{other, kOneId};
   const Value& base = peek(scaling.base);
-  if (!base.is(is_minimum ? Kind::Minimum : Kind::Maximum)) return false;
-  const Residues ratio = field::mul(shared.modulus, get(scaling.factor).residues, negative_inverse(factor));
-  return key(ratio) == key(shared.modulus.one) && elements.contains(set, elements.at(flatten(base.aux, is_minimum)));
+  const bool is_positive = peek(scaling.factor).sign() != peek(factor).sign();
+  if (!is_positive || !base.is(is_minimum ? Kind::Minimum : Kind::Maximum)) return false;
+  const Modulus& m = shared.modulus;
+  const Residues ratio = field::mul(m, get(scaling.factor).residues, negative_inverse(factor));
+  const std::uint32_t inner = flatten(base.aux, is_minimum);
+  if (key(ratio) == key(m.one)) return elements.contains(set, elements.at(inner));
+  bool is_inside = true;
+  elements.for_each(elements.at(inner), [&](const Residues& element) {
+    is_inside = is_inside && elements.contains(set, key(field::mul(m, element, ratio)));
+  });
+  return is_inside;
 }
 
 Residues Worker::negative_inverse(ValueId constant) {
