@@ -331,7 +331,7 @@ void WarpRun<D>::complete_copy(std::uint32_t number, std::uint32_t lanes) {
 }
 
 #define PLUMB_INSTANTIATE_ACCESS(D)                                                                       \
-  template bool WarpRun<D>::addresses(const Op<D>&, unsigned, std::uint64_t(&)[kLanes]);                  \
+  template bool WarpRun<D>::addresses(const Op<D>&, unsigned, std::uint64_t(&)[kLanes], std::uint32_t);   \
   template domain::Buffer* WarpRun<D>::global(std::uint64_t, std::uint64_t);                              \
   template void WarpRun<D>::report_bounds(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);    \
   template void WarpRun<D>::report_alignment(ptx::Space, std::uint64_t, unsigned, unsigned, const char*); \

@@ -39,7 +39,7 @@ template <class D, class R, class Fn>
 }
 
 // One integer source: a register and its bytes a lane.
-struct Source {
+struct LaneSource {
   Slot slot = 0;
   unsigned width = 0;
 };
@@ -48,7 +48,7 @@ struct Source {
 // std::uint64_t), others by the domain's meaning of `op` at the width of the first source.
 template <class D, class Fn>
 [[gnu::noinline]] void tagged_lanes(Warp<D>& w, BitMeaning op, std::uint32_t immediate, Slot d, unsigned d_width,
-                                    Source a, Source b, Source c, Fn&& fn) {
+                                    LaneSource a, LaneSource b, LaneSource c, Fn&& fn) {
   domain::Word out[kLanes];
   for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
@@ -71,7 +71,7 @@ template <class R, class T, class D, class Fn>
 [[gnu::always_inline]] inline void map1(Warp<D>& w, BitMeaning op, Slot d, Slot a, Fn fn, std::uint32_t immediate = 0) {
   if constexpr (D::kHasTags) {
     if (!w.is_plain(a)) {
-      return tagged_lanes(w, op, immediate, d, sizeof(R), Source{a, sizeof(T)}, {}, {},
+      return tagged_lanes(w, op, immediate, d, sizeof(R), LaneSource{a, sizeof(T)}, {}, {},
                           [&](std::uint64_t x, std::uint64_t, std::uint64_t) {
                             return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x)));
                           });
@@ -86,7 +86,7 @@ template <class R, class T, class U = T, class D, class Fn>
                                         std::uint32_t immediate = 0) {
   if constexpr (D::kHasTags) {
     if (!w.is_plain(a) || !w.is_plain(b)) {
-      return tagged_lanes(w, op, immediate, d, sizeof(R), Source{a, sizeof(T)}, Source{b, sizeof(U)}, {},
+      return tagged_lanes(w, op, immediate, d, sizeof(R), LaneSource{a, sizeof(T)}, LaneSource{b, sizeof(U)}, {},
                           [&](std::uint64_t x, std::uint64_t y, std::uint64_t) {
                             return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<U>(y)));
                           });
@@ -103,7 +103,7 @@ template <class R, class T, class U = T, class V = T, class D, class Fn>
   if constexpr (D::kHasTags) {
     if (!w.is_plain(a) || !w.is_plain(b) || !w.is_plain(c)) {
       return tagged_lanes(
-          w, op, immediate, d, sizeof(R), Source{a, sizeof(T)}, Source{b, sizeof(U)}, Source{c, sizeof(V)},
+          w, op, immediate, d, sizeof(R), LaneSource{a, sizeof(T)}, LaneSource{b, sizeof(U)}, LaneSource{c, sizeof(V)},
           [&](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
             return static_cast<std::make_unsigned_t<R>>(fn(static_cast<T>(x), static_cast<U>(y), static_cast<V>(z)));
           });

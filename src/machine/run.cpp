@@ -289,7 +289,8 @@ template <class D>
 void WarpRun<D>::jump(std::uint32_t target) {
   if (this->mask_ == active_) {
     next_ = target;
-    if (!splits_.empty()) set_limit(target);
+    // Behind, other splits may stand in the way; what stands ahead is passed over only by another choice of split.
+    if (target <= pc_ && !splits_.empty()) set_limit(target);
     return;
   }
   jump(this->mask_, target);
