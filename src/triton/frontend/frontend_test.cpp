@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the front end accepts and how it refuses the rest: every message with its place.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "triton/codes.h"
+#include "triton/frontend/child.h"
+#include "triton/kernel.h"
+
+namespace plumb::triton {
+namespace {
+
+constexpr const char* kImports = "import triton\nimport triton.language as tl\n";
+
+SourcePtr text(std::string body) { return std::make_shared<Source>("k.py", std::move(body)); }
+
+struct Loaded {
+  std::optional<Kernel> kernel;
+  Findings findings;
+  std::string message() const { return render(findings, false); }
+};
+
+Loaded load(std::string body, std::string_view function = "kernel", const PythonConfig& python = {}) {
+  Loaded loaded;
+  loaded.kernel = Kernel::load(text(std::move(body)), function, python, loaded.findings);
+  return loaded;
+}
+Loaded load_body(const std::string& statements) {
+  return load(std::string(kImports) + "@triton.jit\ndef kernel(x, n, B: tl.constexpr):\n" + statements);
+}
+
+// A fresh folder that is gone afterwards.
+struct Folder {
+  Folder() : path(std::filesystem::path(testing::TempDir()) / ("plumb-triton-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(path);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+TEST(Load, GivesTheParametersInOrder) {
+  const Loaded loaded = load(
+      "from triton import jit, language as L\n@jit\ndef kernel(a, n, B: L.constexpr, C: 'tl.constexpr' = 4, s=-0.5, "
+      "f=None):\n    pass\n");
+  ASSERT_TRUE(loaded.kernel) << loaded.message();
+  const std::vector<Kernel::Parameter>& parameters = loaded.kernel->parameters();
+  ASSERT_EQ(parameters.size(), 6U);
+  EXPECT_EQ(parameters[0].name, "a");
+  EXPECT_FALSE(parameters[1].is_constexpr);
+  EXPECT_TRUE(parameters[2].is_constexpr);
+  EXPECT_TRUE(parameters[3].is_constexpr);
+  EXPECT_EQ(*parameters[3].default_value, Constexpr(std::int64_t{4}));
+  EXPECT_EQ(*parameters[4].default_value, Constexpr(-0.5));
+  EXPECT_EQ(*parameters[5].default_value, Constexpr(None{}));
+}
+
+TEST(Load, NeverRunsTheSource) {
+  const Folder folder;
+  const std::filesystem::path mark = folder.path / "ran";
+  const Loaded loaded =
+      load("open('" + mark.string() + "', 'w')\nimport triton\n@triton.jit\ndef kernel(x):\n    pass\n");
+  EXPECT_TRUE(loaded.kernel) << loaded.message();
+  EXPECT_FALSE(std::filesystem::exists(mark));
+}
+
+TEST(Load, ReportsPythonThatDoesNotParseWithItsPlace) {
+  const Loaded loaded = load("import triton\n\ndef kernel(x):\n    y = = 2\n");
+  EXPECT_FALSE(loaded.kernel);
+  ASSERT_EQ(loaded.findings.list().size(), 1U);
+  EXPECT_EQ(loaded.findings.list()[0].code, &kSyntax);
+  EXPECT_NE(loaded.message().find("k.py:4:9: error: Python does not parse: invalid syntax"), std::string::npos) << loaded.message();
+}
+
+TEST(Load, CountsColumnsInBytesAfterWideCharacters) {
+  const Loaded loaded = load(std::string(kImports) + "@triton.jit\ndef kernel(x):\n    s = 'äöü'; y = tl.nothing(x)\n");
+  EXPECT_FALSE(loaded.kernel);
+  EXPECT_NE(loaded.message().find("`tl.nothing` is not supported"), std::string::npos) << loaded.message();
+  EXPECT_NE(loaded.message().find("k.py:5:23"), std::string::npos) << loaded.message();
+}
+
+TEST(Load, ReportsAFunctionThatIsNotThere) {
+  EXPECT_NE(load("import triton\n", "gone").message().find("`k.py` has no function `gone`"), std::string::npos);
+  EXPECT_NE(load("", "gone").message().find("triton.no-function"), std::string::npos);
+  EXPECT_NE(load("def kernel(x):\n    pass\n").message().find("is not decorated with `@triton.jit`"),
+            std::string::npos);
+  EXPECT_NE(load("import other\n@other.jit\ndef kernel(x):\n    pass\n").message().find("the decorator `other.jit`"),
+            std::string::npos);
+}
+
+TEST(Load, RefusesWhatIsNoText) {
+  EXPECT_NE(load(std::string("\x7f"
+                             "ELF\0\1",
+                             6))
+                .message()
+                .find("is not UTF-8 text: byte 4"),
+            std::string::npos);
+  EXPECT_NE(load("x = '\xff'").message().find("byte 5 is 0xff"), std::string::npos);
+  EXPECT_NE(load(std::string(5 << 20, '#')).message().find("larger than 4 MiB"), std::string::npos);
+  EXPECT_NE(load(std::string(4000, '(')).message().find("triton.syntax"), std::string::npos);
+  std::string deep = "x = 1";
+  for (int i = 0; i < 400; ++i) deep += " + 1";
+  EXPECT_NE(load(deep).message().find("nested too deeply"), std::string::npos);
+}
+
+TEST(Load, ReportsEveryUnsupportedConstructBeforeAnythingRuns) {
+  const Loaded loaded = load_body(
+      "    y = tl.topk(x, 4)\n    for i in [1, 2]:\n        break\n    if n > 0:\n        z = [a for a in (1, 2)]\n"
+      "    w = tl.load(x, foo=1)\n    v = x.frobnicate()\n    u = 1 < n < 3\n    a = b = 2\n    return q\n");
+  EXPECT_FALSE(loaded.kernel);
+  const std::string message = loaded.message();
+  for (const char* part : {"k.py:5:9: error: `tl.topk` is not supported", "k.py:6:14: error: a loop other than",
+                           "a list comprehension", "the argument `foo`", "the method `.frobnicate`",
+                           "a chained comparison", "assignment to several targets", "`q` is not defined"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << "\n" << message;
+  }
+}
+
+TEST(Load, LooksIntoCalledFunctionsAndNotElsewhere) {
+  const std::string helper = "@triton.jit\ndef helper(x):\n    return tl.sort(x)\n";
+  const std::string kernel = "@triton.jit\ndef kernel(x):\n    ";
+  EXPECT_NE(load(kImports + helper + kernel + "y = helper(x)\n").message().find("`tl.sort` is not supported"),
+            std::string::npos);
+  EXPECT_TRUE(load(kImports + helper + kernel + "pass\n").kernel);
+  EXPECT_NE(load(std::string(kImports) + "def plain(x):\n    return x\n" + kernel + "y = plain(x)\n")
+                .message()
+                .find("a call of `plain`, which is not a @triton.jit function"),
+            std::string::npos);
+}
+
+TEST(Load, RefusesWhatNeedsAValueAtModuleLevel) {
+  const std::string kernel = "@triton.jit\ndef kernel(x):\n    y = A + 1\n";
+  EXPECT_TRUE(load(std::string(kImports) + "A = 4 * 2\n" + kernel).kernel);
+  EXPECT_TRUE(load(std::string(kImports) + "A: tl.constexpr = tl.constexpr(3)\n" + kernel).kernel);
+  EXPECT_FALSE(load(std::string(kImports) + "A = 1\nA = 2\n" + kernel).kernel);
+  EXPECT_FALSE(load(std::string(kImports) + "if 1:\n    A = 1\n" + kernel).kernel);
+  EXPECT_NE(load(std::string(kImports) + "A = A + 1\n" + kernel).message().find("defined by itself"),
+            std::string::npos);
+}
+
+TEST(Python, IsNamedWhenItIsMissing) {
+  const Loaded loaded = load("x = 1", "kernel", {.interpreter = "python-that-is-not-there"});
+  ASSERT_EQ(loaded.findings.list().size(), 1U);
+  EXPECT_EQ(loaded.findings.list()[0].code, &kPythonMissing);
+}
+
+TEST(Python, ThatAnswersNonsenseIsAFinding) {
+  EXPECT_EQ(load("x = 1", "kernel", {.interpreter = "true"}).findings.list().at(0).code, &kPythonFailed);
+  EXPECT_EQ(load("x = 1", "kernel", {.interpreter = "false"}).findings.list().at(0).code, &kPythonFailed);
+}
+
+TEST(Cache, ServesTheSameContentWithoutPython) {
+  const Folder folder;
+  const std::string source = std::string(kImports) + "@triton.jit\ndef kernel(x):\n    pass\n";
+  ASSERT_TRUE(load(source, "kernel", {.cache = folder.path}).kernel);
+  EXPECT_TRUE(load(source, "kernel", {.interpreter = "missing-python", .cache = folder.path}).kernel);
+  EXPECT_FALSE(load(source + "\n", "kernel", {.interpreter = "missing-python", .cache = folder.path}).kernel);
+}
+
+TEST(Cache, IgnoresADamagedEntryAndRebuildsIt) {
+  const Folder folder;
+  const std::string source = std::string(kImports) + "@triton.jit\ndef kernel(x):\n    pass\n";
+  const PythonConfig python{.cache = folder.path};
+  ASSERT_TRUE(load(source, "kernel", python).kernel);
+  const std::filesystem::path entry = std::filesystem::directory_iterator(folder.path)->path();
+  Findings findings;
+  std::string damaged = *read_file(entry, findings);
+  damaged[damaged.size() / 2] ^= 1;
+  for (const std::string& content : {damaged, std::string(), std::string(65, 'a')}) {
+    ASSERT_TRUE(write_file(entry, content, findings));
+    EXPECT_TRUE(load(source, "kernel", python).kernel);
+    EXPECT_TRUE(load(source, "kernel", {.interpreter = "missing-python", .cache = folder.path}).kernel) << "rebuilt";
+  }
+  EXPECT_TRUE(load(source, "kernel", {.cache = "/proc/no/such/folder"}).kernel) << "a cache is no condition";
+}
+
+TEST(Child, IsStoppedAtItsLimits) {
+  using End = ChildResult::End;
+  EXPECT_EQ(run_child({"sleep", "20"}, "", {.time = std::chrono::milliseconds(50)}).end, End::TimedOut);
+  EXPECT_EQ(run_child({"sh", "-c", "exec >&- 2>&-; sleep 20"}, "", {.time = std::chrono::milliseconds(50)}).end,
+            End::TimedOut);
+  EXPECT_EQ(run_child({"yes"}, "", {.output = 1 << 20}).end, End::TooMuchOutput);
+  EXPECT_EQ(run_child({"sh", "-c", "kill -SEGV $$"}, "", {}).end, End::Signalled);
+  const ChildResult unread = run_child({"true"}, std::string(4 << 20, 'x'), {});
+  EXPECT_EQ(unread.end, End::Exited) << "a child that does not read its input ends as it likes";
+  EXPECT_EQ(run_child({"cat"}, std::string(1 << 20, 'x'), {}).output.size(), std::size_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace plumb::triton
