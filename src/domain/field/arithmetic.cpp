@@ -179,6 +179,13 @@ ValueId Worker::mul(Format f, ValueId a, ValueId b) {
   return id;
 }
 
+Residues Worker::reciprocal(ValueId id) {
+  if (id == kOneId) return shared.modulus.one;
+  Inverse& cached = inverses[id % inverses.size()];
+  if (cached.of != id) cached = {id, inverse(shared.modulus, get(id).residues)};
+  return cached.residues;
+}
+
 ValueId Worker::div(Format f, ValueId a, ValueId b) {
   if (peek(a).is_broken()) return a;
   if (peek(b).is_broken()) return b;
@@ -199,8 +206,7 @@ ValueId Worker::div(Format f, ValueId a, ValueId b) {
   const Value& x = get(a);
   ValueId id;
   Value& r = allocate(id);
-  const Residues reciprocal = inverse(shared.modulus, y.residues);
-  r.residues = field::mul(shared.modulus, x.residues, reciprocal);
+  r.residues = field::mul(shared.modulus, x.residues, reciprocal(b));
   derive_product(r, x, y, f, sign_of_product(x.sign(), y.sign()));
   r.numerator = x.numerator + y.denominator;
   r.denominator = x.denominator + y.numerator;

@@ -2,6 +2,7 @@
 // Matrix products. Residues are packed and multiplied as blocks; degrees, signs and rounding counts of a result follow
 // from what its row and its column have at most.
 #include <algorithm>
+#include <cstring>
 
 #include "domain/field/arithmetic.h"
 #include "domain/field/product.h"
@@ -20,20 +21,27 @@ struct Line {
   Value most;                  // counts, flags, valid, degrees; residues unused
   float all_denominators = 0;  // their sum, for lines that do not share one
   bool is_uniform = true;      // one denominator throughout
-  bool is_empty = true;        // nothing but zeros
+  bool is_empty = true;
 };
+
+// Whether two values agree in all that a line keeps. Most operands are inputs, which do.
+bool is_alike(const Value& a, const Value& b) {
+  return a.numerator == b.numerator && a.denominator == b.denominator && a.key_of_denominator == b.key_of_denominator &&
+         std::memcmp(a.counts, b.counts, 16) == 0;
+}
 
 void include(Line& line, const Value& v) {
   Value& most = line.most;
   line.all_denominators += v.denominator;
-  const std::uint32_t k = field::denominator_key(v);
   if (line.is_empty) {
-    most = v;
+    std::memcpy(&most.numerator, &v.numerator, sizeof(Value) - sizeof(field::Residues));
     most.kind = 0;
-    most.key_of_denominator = k;
+    most.key_of_denominator = field::denominator_key(v);
     line.is_empty = false;
     return;
   }
+  if (is_alike(most, v)) return;
+  const std::uint32_t k = field::denominator_key(v);
   line.is_uniform = line.is_uniform && k == most.key_of_denominator && v.denominator == most.denominator;
   most.numerator = std::max(most.numerator, v.numerator);
   most.denominator = std::max(most.denominator, v.denominator);
@@ -48,6 +56,8 @@ void include(Line& line, const Value& v) {
   most.traits = traits;
   if (!is_same_sign) most.set(is_non_negative ? Sign::NonNegative : Sign::Unknown);
 }
+
+bool is_alike(const Line& a, const Line& b) { return a.is_uniform && b.is_uniform && is_alike(a.most, b.most); }
 
 // Roundings of one step over the shape's K, by class of the accumulator.
 unsigned accumulation_depth(const DotShape& shape) {
@@ -72,6 +82,16 @@ bool pack(Worker& w, Format f, const Real* from, std::size_t count, const Value*
     values[i] = &v;
   }
   return true;
+}
+
+// Everything but the residues of a row's product with a column.
+void multiply(const Line& row, const Line& column, Format f, const field::Residues& residues, Value& product) {
+  const Sign s = field::sign_of_product(row.most.sign(), column.most.sign());
+  field::derive_product(product, row.most, column.most, f, s);
+  if (row.is_uniform && column.is_uniform) return;
+  product.denominator = row.all_denominators + column.all_denominators;
+  product.numerator += product.denominator;
+  product.key_of_denominator = field::denominator_key_of(residues);
 }
 
 Real one_by_one(Field& field, const DotShape& shape, const Real* a, const Real* b, Real c) {
@@ -100,7 +120,8 @@ void Field::dot(const DotShape& shape, const Real* a, const Real* b, const Real*
   }
   w.packed.resize(left + right + results);
   field::Residues *const p = w.packed.data(), *const q = p + left, *const r = q + right;
-  std::vector<Line> rows(m), columns(n);
+  std::vector<Line> lines(m + n);
+  Line *const rows = lines.data(), *const columns = rows + m;
   for (std::uint32_t i = 0; i < m; ++i) {
     for (std::uint32_t l = 0; l < k; ++l) {
       const Value& v = *x[i * k + l];
@@ -118,23 +139,28 @@ void Field::dot(const DotShape& shape, const Real* a, const Real* b, const Real*
   field::block_product(modulus, p, q, m, n, k, r);
   const auto depth = static_cast<std::uint16_t>(std::min(accumulation_depth(shape), 0x7fffU));
   const auto rounded = static_cast<unsigned>(accumulation_class(shape));
+  // What follows from operands alike is worked out once.
+  const Line *last_row = nullptr, *last_column = nullptr;
+  const Value* last_sum = nullptr;
+  Value product, result;
   for (std::uint32_t i = 0; i < m; ++i) {
     for (std::uint32_t j = 0; j < n; ++j) {
       const Line &row = rows[i], &column = columns[j];
       const std::size_t at = std::size_t{i} * n + j;
-      Value product;
-      const Sign s = field::sign_of_product(row.most.sign(), column.most.sign());
-      field::derive_product(product, row.most, column.most, shape.acc, s);
-      if (!row.is_uniform || !column.is_uniform) {
-        product.denominator = row.all_denominators + column.all_denominators;
-        product.numerator += product.denominator;
-        product.key_of_denominator = field::denominator_key_of(r[at]);
+      if (last_row == nullptr || !is_alike(row, *last_row) || !is_alike(column, *last_column)) {
+        multiply(row, column, shape.acc, r[at], product);
+        last_sum = nullptr;
       }
-      ValueId id;
-      Value& result = w.allocate(id);
-      field::derive_sum(result, product, *z[at], shape.acc, field::sign_of_sum(s, z[at]->sign()));
+      if (last_sum == nullptr || !is_alike(*z[at], *last_sum)) {
+        field::derive_sum(result, product, *z[at], shape.acc, field::sign_of_sum(product.sign(), z[at]->sign()));
+        result.counts[rounded] = static_cast<std::uint16_t>(std::min(result.counts[rounded] + depth, 0x7fff));
+      }
+      last_row = &row;
+      last_column = &column;
+      last_sum = z[at];
       result.residues = field::add(modulus, r[at], z[at]->residues);
-      result.counts[rounded] = static_cast<std::uint16_t>(std::min(result.counts[rounded] + depth, 0x7fff));
+      ValueId id;
+      w.allocate(id) = result;
       out[at] = {id};
     }
   }

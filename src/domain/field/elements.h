@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -58,7 +59,7 @@ class Elements {
 
   const Modulus* modulus_;
   std::vector<Piece> pieces_;
-  std::vector<ElementSet> sets_;
+  std::deque<ElementSet> sets_;  // references stay good while sets are made
 };
 
 }  // namespace plumb::domain::field

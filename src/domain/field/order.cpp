@@ -205,7 +205,7 @@ void Worker::force_order(Value& v) {
     return;
   }
   const bool is_minimum = v.is(Kind::Minimum);
-  const ElementSet set = elements.at(flatten(v.aux, is_minimum));
+  const ElementSet& set = elements.at(flatten(v.aux, is_minimum));
   v.valid = set.valid;
   if (set.count >= 3) {
     unsigned zeros = 0;
@@ -242,8 +242,9 @@ Sign Worker::sign_against_maximum(ValueId a, ValueId b) {
     const Value& base = peek(scaling.base);
     if (!base.is(Kind::Maximum) && !base.is(Kind::Minimum)) continue;
     const bool is_minimum = base.is(Kind::Minimum);
-    const ElementSet set = elements.at(flatten(base.aux, is_minimum));
-    const Residues element = field::mul(shared.modulus, get(other).residues, negative_inverse(scaling.factor));
+    const ElementSet& set = elements.at(flatten(base.aux, is_minimum));
+    const Residues element =
+        field::neg(shared.modulus, field::mul(shared.modulus, get(other).residues, reciprocal(scaling.factor)));
     bool is_member = elements.contains(set, key(element));
     if (!is_member && is_order(peek(other))) is_member = is_subset(other, scaling.factor, set, is_minimum);
     if (!is_member) continue;
@@ -262,7 +263,7 @@ bool Worker::is_subset(ValueId other, ValueId factor, const ElementSet& set, boo
   const bool is_positive = peek(scaling.factor).sign() != peek(factor).sign();
   if (!is_positive || !base.is(is_minimum ? Kind::Minimum : Kind::Maximum)) return false;
   const Modulus& m = shared.modulus;
-  const Residues ratio = field::mul(m, get(scaling.factor).residues, negative_inverse(factor));
+  const Residues ratio = field::neg(m, field::mul(m, get(scaling.factor).residues, reciprocal(factor)));
   const std::uint32_t inner = flatten(base.aux, is_minimum);
   if (key(ratio) == key(m.one)) return elements.contains(set, elements.at(inner));
   bool is_inside = true;
@@ -270,15 +271,6 @@ bool Worker::is_subset(ValueId other, ValueId factor, const ElementSet& set, boo
     is_inside = is_inside && elements.contains(set, key(field::mul(m, element, ratio)));
   });
   return is_inside;
-}
-
-Residues Worker::negative_inverse(ValueId constant) {
-  if (constant == kOneId) return field::neg(shared.modulus, shared.modulus.one);
-  Inverse& cached = inverses[constant % inverses.size()];
-  if (cached.of != constant) {
-    cached = {constant, field::neg(shared.modulus, inverse(shared.modulus, get(constant).residues))};
-  }
-  return cached.residues;
 }
 
 }  // namespace plumb::domain::field

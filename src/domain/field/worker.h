@@ -82,7 +82,7 @@ struct Worker {
   ValueId clamp(Format f, ValueId a, ValueId b, bool is_minimum);
   Residues maximum_of_set(const ElementSet& set, bool is_minimum, unsigned& zeros);
   bool is_subset(ValueId other, ValueId factor, const ElementSet& set, bool is_minimum);
-  Residues negative_inverse(ValueId constant);
+  Residues reciprocal(ValueId id);  // kept for a few divisors: a row is divided by one sum
   void collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<Residues>& leaves);
 
   Shared& shared;
