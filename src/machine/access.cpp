@@ -12,6 +12,8 @@ namespace plumb::machine {
 
 namespace {
 
+constexpr std::size_t kMaxInFlight = 65536;
+
 std::string hex(std::uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
@@ -260,6 +262,7 @@ void WarpRun<D>::observe(AccessKind kind, ptx::Space space, const Op<D>& op, std
 
 template <class D>
 AsyncCopy<D>& WarpRun<D>::issue_copy() {
+  if (copies_.size() >= kMaxInFlight) this->unmodelled("more than 65536 copies in flight in one warp");
   open_copies_.emplace_back(first_copy_ + static_cast<std::uint32_t>(copies_.size()), this->mask_);
   AsyncCopy<D>& copy = copies_.emplace_back();
   copy.id = cta_.next_copy_id();
@@ -269,6 +272,7 @@ AsyncCopy<D>& WarpRun<D>::issue_copy() {
 
 template <class D>
 void WarpRun<D>::commit_copies() {
+  if (groups_.size() >= kMaxInFlight) this->unmodelled("more than 65536 groups of copies that nobody waited for");
   AsyncGroup group;
   group.mask = this->mask_;
   for (auto& [copy, lanes] : open_copies_) {

@@ -15,6 +15,9 @@ using ptx::Special;
 
 constexpr std::uint32_t kSlotAlignment = 64;
 constexpr std::uint64_t kGlobalGap = 4096;  // between module variables, so that an overrun meets nothing
+// What a variable may take; larger ones get no place, and using one is unmodelled. The windows are 16 MiB.
+constexpr std::uint64_t kMaxPlaced = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxGlobals = std::uint64_t{1} << 28;
 
 std::uint64_t aligned(std::uint64_t value, std::uint64_t alignment) {
   return alignment == 0 ? value : (value + alignment - 1) / alignment * alignment;
@@ -170,43 +173,45 @@ void Decoder::place_variable(ptx::VarId id) {
   VariablePlace& place = layout_.variables[id];
   if (place.is_placed) return;
   const std::uint64_t alignment = alignment_of(variable);
-  const auto take = [&](std::uint32_t& end) {
-    const std::uint64_t at = aligned(end, alignment);
-    end = static_cast<std::uint32_t>(at + variable.size);
-    return at;
-  };
   place.space = variable.space;
+  const auto take = [&](std::uint32_t& end, std::uint64_t base) {
+    const std::uint64_t at = aligned(end, alignment);
+    if (variable.size > kMaxPlaced || at + variable.size > kMaxPlaced) return;
+    end = static_cast<std::uint32_t>(at + variable.size);
+    place.address = base + at;
+    place.is_placed = true;
+  };
   switch (variable.space) {
     case Space::shared:
-      if (variable.size == 0) return;  // dynamic shared memory: after all others
-      place.address = take(layout_.static_shared);
+      // Dynamic shared memory comes after all others.
+      if (variable.size != 0) take(layout_.static_shared, 0);
       break;
     case Space::local:
-      place.address = take(layout_.local_bytes);
+      take(layout_.local_bytes, 0);
       break;
     case Space::param:
-      place.address = kCallParams + take(layout_.call_param_bytes);
+      take(layout_.call_param_bytes, kCallParams);
       break;
     case Space::constant: {
       auto end = static_cast<std::uint32_t>(layout_.const_image.size());
-      place.address = take(end);
+      take(end, 0);
       layout_.const_image.resize(end);
-      const_variables_.push_back(id);
+      if (place.is_placed) const_variables_.push_back(id);
       break;
     }
     case Space::global: {
-      std::uint64_t at = kModuleGlobals;
-      if (!layout_.globals.empty())
-        at = layout_.globals.back().address + layout_.globals.back().bytes.size() + kGlobalGap;
-      place.address = aligned(at, std::max<std::uint64_t>(alignment, 256));
-      layout_.globals.push_back({variable.name, place.address, std::vector<std::byte>(variable.size)});
+      const std::uint64_t at = aligned(next_global_, std::max<std::uint64_t>(alignment, 256));
+      if (variable.size > kMaxGlobals || at + variable.size - kModuleGlobals > kMaxGlobals) return;
+      next_global_ = at + variable.size + kGlobalGap;
+      layout_.globals.push_back({variable.name, at, std::vector<std::byte>(variable.size)});
+      place.address = at;
+      place.is_placed = true;
       global_variables_.push_back(id);
       break;
     }
     default:
-      return;
+      break;
   }
-  place.is_placed = true;
 }
 
 void Decoder::place_dynamic_shared() {
@@ -232,8 +237,10 @@ void Decoder::fill_images() {
         if (module_.variables[id].name != relocation.symbol || !layout_.variables[id].is_placed) continue;
         std::uint64_t address = layout_.variables[id].address + static_cast<std::uint64_t>(relocation.addend);
         if (relocation.is_generic) address += window(layout_.variables[id].space);
-        const std::uint64_t room = variable.size - std::min(variable.size, relocation.offset);
-        std::memcpy(image + relocation.offset, &address, std::min<std::uint64_t>(room, 8));
+        if (relocation.offset < variable.size) {
+          const std::uint64_t room = variable.size - relocation.offset;
+          std::memcpy(image + relocation.offset, &address, std::min<std::uint64_t>(room, 8));
+        }
         break;
       }
     }
@@ -264,13 +271,19 @@ void Decoder::lay_out_registers(std::uint32_t index, const Decoder* after) {
   for (std::uint32_t reg = 0; reg < function.registers.size(); ++reg) {
     const ptx::Type type = function.registers[reg].type;
     if (type == ptx::Type::pred) {
-      regs_[index].push_back(layout_.pred_count++);
+      regs_[index].push_back(kNoPred);  // when it is first used
     } else if (after == nullptr) {
       regs_[index].push_back(new_slot(storage_width(type)));
     } else {
       regs_[index].push_back(packing.group[reg] == Packing::kNone ? 0 : slots[packing.group[reg]]);
     }
   }
+}
+
+PredSlot Decoder::pred_slot(ptx::RegId reg) {
+  std::uint32_t& slot = regs_[function_][reg];
+  if (slot == kNoPred) slot = layout_.pred_count++;
+  return slot;
 }
 
 void Decoder::def(ptx::RegId reg) {
@@ -408,7 +421,7 @@ DecodeContext::Address Decoder::address(const Operand& operand, bool to_generic)
 
 PredRef Decoder::pred_source(const Operand& operand) {
   if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type == ptx::Type::pred) {
-    return {regs_[function_][operand.reg], operand.is_negated};
+    return {pred_slot(operand.reg), operand.is_negated};
   }
   if (operand.kind == Operand::Kind::Int) return {0, (operand.integer != 0) != operand.is_negated};
   if (operand.kind == Operand::Kind::Special && operand.special == Special::is_explicit_cluster) {
@@ -421,7 +434,7 @@ PredRef Decoder::pred_source(const Operand& operand) {
 PredSlot Decoder::pred_dest(const Operand& operand) {
   if (operand.kind == Operand::Kind::Sink) return kNoPred;
   if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type == ptx::Type::pred) {
-    return regs_[function_][operand.reg];
+    return pred_slot(operand.reg);
   }
   unmodelled("this operand as a predicate");
   return kNoPred;

@@ -24,7 +24,7 @@ class Decoder final : public DecodeContext {
   void enter_function(std::uint32_t function) { function_ = function; }
   void enter_instr(std::uint32_t instr) { instr_ = instr; }
   Layout take_layout() { return std::move(layout_); }
-  PredSlot guard_slot(ptx::RegId reg) const { return regs_[function_][reg]; }
+  PredSlot pred_slot(ptx::RegId reg);
   // Why the instruction since the last call is not modelled; empty when nothing was said.
   std::string take_reason() { return std::exchange(reason_, {}); }
   std::uint32_t add_reason(std::string reason);
@@ -67,6 +67,7 @@ class Decoder final : public DecodeContext {
   std::map<std::pair<std::uint64_t, unsigned>, Slot> constants_;
   std::map<std::pair<unsigned, unsigned>, Slot> specials_;  // (special, axis), width
   std::vector<ptx::VarId> const_variables_, global_variables_;
+  std::uint64_t next_global_ = kModuleGlobals;
   std::vector<std::vector<Touches>> touches_;  // by function and instruction
   std::uint32_t function_ = 0, instr_ = 0;
   std::string reason_;

@@ -16,6 +16,32 @@ using Bits = std::vector<std::uint64_t>;
 bool test(const Bits& bits, std::uint32_t i) { return (bits[i / 64] >> (i % 64) & 1) != 0; }
 void set(Bits& bits, std::uint32_t i) { bits[i / 64] |= std::uint64_t{1} << (i % 64); }
 
+// The registers that some instruction touches, numbered from 0 without gaps.
+struct Dense {
+  std::vector<ptx::RegId> original;
+  std::vector<Touches> touches;
+};
+
+Dense number_densely(std::size_t registers, std::vector<Touches> touches) {
+  Dense dense;
+  std::vector<std::uint32_t> number(registers, ~0u);
+  const auto renumber = [&](std::vector<ptx::RegId>& list) {
+    for (ptx::RegId& reg : list) {
+      if (number[reg] == ~0u) {
+        number[reg] = static_cast<std::uint32_t>(dense.original.size());
+        dense.original.push_back(reg);
+      }
+      reg = number[reg];
+    }
+  };
+  for (Touches& touch : touches) {
+    renumber(touch.uses);
+    renumber(touch.defs);
+  }
+  dense.touches = std::move(touches);
+  return dense;
+}
+
 struct Block {
   std::uint32_t begin = 0, end = 0;  // instructions
   std::vector<std::uint32_t> successors;
@@ -75,8 +101,8 @@ std::vector<Block> find_blocks(const ptx::Function& function, const std::vector<
   return blocks;
 }
 
-void find_liveness(std::vector<Block>& blocks, const ptx::Function& function, const std::vector<Touches>& touches) {
-  const std::size_t words = function.registers.size() / 64 + 1;
+void find_liveness(std::vector<Block>& blocks, std::size_t registers, const std::vector<Touches>& touches) {
+  const std::size_t words = registers / 64 + 1;
   for (Block& block : blocks) {
     block.uses.assign(words, 0), block.defs = block.live_in = block.live_out = block.uses;
     for (std::uint32_t i = block.begin; i < block.end; ++i) {
@@ -126,29 +152,31 @@ std::vector<Stretch> find_stretches(const std::vector<Block>& blocks, std::size_
 
 }  // namespace
 
-Packing pack_registers(const ptx::Function& function, const std::vector<Touches>& touches,
+Packing pack_registers(const ptx::Function& function, const std::vector<Touches>& all_touches,
                        const std::vector<std::uint32_t>& label_instrs) {
-  const std::size_t registers = function.registers.size();
   Packing packing;
-  packing.group.assign(registers, Packing::kNone);
+  packing.group.assign(function.registers.size(), Packing::kNone);
   if (function.instrs.empty()) return packing;
+  const Dense dense = number_densely(function.registers.size(), all_touches);
+  const std::vector<Touches>& touches = dense.touches;
+  const std::size_t registers = dense.original.size();
   std::vector<Block> blocks = find_blocks(function, label_instrs);
-  find_liveness(blocks, function, touches);
+  find_liveness(blocks, registers, touches);
   const std::vector<Stretch> stretches = find_stretches(blocks, registers, touches);
+  const auto width_of = [&](std::uint32_t reg) { return storage_width(function.registers[dense.original[reg]].type); };
   const auto new_group = [&](std::uint32_t width) {
     packing.widths.push_back(width);
     return static_cast<std::uint32_t>(packing.widths.size() - 1);
   };
-  std::vector<ptx::RegId> order;
+  std::vector<std::uint32_t> order;
   for (std::uint32_t reg = 0; reg < registers; ++reg) {
-    if (function.registers[reg].type == ptx::Type::pred || stretches[reg].begin == ~0u) continue;
     if (test(blocks[0].live_in, reg)) {
-      packing.group[reg] = new_group(storage_width(function.registers[reg].type));
+      packing.group[dense.original[reg]] = new_group(width_of(reg));
     } else {
       order.push_back(reg);
     }
   }
-  std::sort(order.begin(), order.end(), [&](ptx::RegId a, ptx::RegId b) {
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return stretches[a].begin != stretches[b].begin ? stretches[a].begin < stretches[b].begin : a < b;
   });
   // Groups that are taken until some instruction, and the free ones, by width. The last freed is taken first: its bytes
@@ -156,21 +184,22 @@ Packing pack_registers(const ptx::Function& function, const std::vector<Touches>
   using Busy = std::pair<std::uint32_t, std::uint32_t>;  // end, group
   std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
   std::map<std::uint32_t, std::vector<std::uint32_t>> free;
-  for (const ptx::RegId reg : order) {
+  for (const std::uint32_t reg : order) {
     while (!busy.empty() && busy.top().first < stretches[reg].begin) {
       const std::uint32_t group = busy.top().second;
       busy.pop();
       free[packing.widths[group]].push_back(group);
     }
-    const std::uint32_t width = storage_width(function.registers[reg].type);
+    const std::uint32_t width = width_of(reg);
+    std::uint32_t& group_of = packing.group[dense.original[reg]];
     std::vector<std::uint32_t>& candidates = free[width];
     if (candidates.empty()) {
-      packing.group[reg] = new_group(width);
+      group_of = new_group(width);
     } else {
-      packing.group[reg] = candidates.back();
+      group_of = candidates.back();
       candidates.pop_back();
     }
-    busy.emplace(stretches[reg].end, packing.group[reg]);
+    busy.emplace(stretches[reg].end, group_of);
   }
   return packing;
 }

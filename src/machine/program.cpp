@@ -19,6 +19,7 @@ namespace plumb::machine {
 namespace {
 
 constexpr std::uint64_t kMaxThreads = 1024;
+constexpr std::uint64_t kMaxLocal = std::uint64_t{1} << 28;  // bytes of one block
 
 template <class D>
 void step_unmodelled(Warp<D>& warp, const Op<D>& op) {
@@ -26,7 +27,7 @@ void step_unmodelled(Warp<D>& warp, const Op<D>& op) {
   w.unmodelled(w.layout().reasons[op.aux]);
 }
 
-// Bytes of shared memory that one CTA of the target may have; 0: not known.
+// Bytes of shared memory that one CTA of the target may have; targets that we do not know get the most that any has.
 std::uint64_t shared_limit(int sm) {
   switch (sm) {
     case 70:
@@ -42,14 +43,8 @@ std::uint64_t shared_limit(int sm) {
     case 120:
     case 121:
       return 101376;
-    case 90:
-    case 100:
-    case 101:
-    case 103:
-    case 110:
-      return 232448;
     default:
-      return 0;
+      return 232448;
   }
 }
 
@@ -60,9 +55,15 @@ std::string text_of(const Dim3& dim) {
 // What is wrong with a launch; empty when nothing is.
 std::string launch_error(const Layout& layout, const ptx::Module& module, const ptx::Function& entry,
                          const Launch& launch) {
-  if (launch.grid.count() == 0) return "a grid of " + text_of(launch.grid) + " has no blocks";
-  const std::uint64_t threads = launch.block.count();
-  if (threads == 0 || threads > kMaxThreads || launch.block.z > 64) {
+  if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) {
+    return "a grid of " + text_of(launch.grid) + " has no blocks";
+  }
+  if (launch.grid.x > 0x7fffffff || launch.grid.y > 0xffff || launch.grid.z > 0xffff) {
+    return "a grid of " + text_of(launch.grid) + "; x is below 2^31, y and z below 65536";
+  }
+  const bool is_large = launch.block.x > kMaxThreads || launch.block.y > kMaxThreads || launch.block.z > 64;
+  const std::uint64_t threads = is_large ? 0 : launch.block.count();
+  if (threads == 0 || threads > kMaxThreads) {
     return "a block of " + text_of(launch.block) + " threads; a block has 1 to 1024, at most 64 of them in z";
   }
   const auto& required = entry.reqntid;
@@ -85,9 +86,13 @@ std::string launch_error(const Layout& layout, const ptx::Module& module, const 
   }
   const std::uint64_t shared = std::uint64_t{layout.static_shared} + launch.dynamic_shared;
   const std::uint64_t limit = shared_limit(module.target.sm);
-  if (limit != 0 && shared > limit) {
+  if (shared > limit) {
     return std::to_string(shared) + " bytes of shared memory; `" + module.target.text + "` has " +
            std::to_string(limit) + " a block";
+  }
+  if (std::uint64_t{layout.local_bytes} * threads > kMaxLocal) {
+    return std::to_string(layout.local_bytes) + " bytes of local memory in each of " + std::to_string(threads) +
+           " threads; a block has at most " + std::to_string(kMaxLocal);
   }
   return {};
 }
@@ -120,7 +125,7 @@ std::vector<Op<D>> decode_all(Decoder& decoder) {
       Op<D> op = decode_one<D>(decoder, instr);
       op.instr = i;
       op.function = function_index;
-      if (instr.guard) op.guard = {decoder.guard_slot(instr.guard->reg), instr.guard->is_negated};
+      if (instr.guard) op.guard = {decoder.pred_slot(instr.guard->reg), instr.guard->is_negated};
       ops.push_back(op);
     }
     Op<D> end;
