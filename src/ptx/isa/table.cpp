@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/isa/table.h"
+
+#include <charconv>
+#include <iterator>
+
+#include "base/check.h"
+#include "ptx/isa/notation.h"
+
+namespace plumb::ptx {
+namespace {
+
+constexpr std::string_view kModTexts[] = {
+#define PLUMB_MOD(name, text) text,
+#include "ptx/isa/mods.def"
+#undef PLUMB_MOD
+};
+
+struct Row {
+  std::string_view name, manual, lines;
+};
+
+constexpr Row kRows[] = {
+#define PLUMB_FORM(name, manual, lines) {#name, manual, lines},
+#include "ptx/isa/forms.def"
+#undef PLUMB_FORM
+};
+
+struct NamedNeeds {
+  std::string_view word, needs;
+};
+
+constexpr NamedNeeds kWordNeeds[] = {
+#define PLUMB_WORD_SET(name, words)
+#define PLUMB_WORD_NEEDS(word, needs) {word, needs},
+#include "ptx/isa/words.def"
+#undef PLUMB_WORD_NEEDS
+#undef PLUMB_WORD_SET
+};
+
+Table build() {
+  Table out;
+  for (std::size_t i = 0; i < std::size(kModTexts); ++i) out.mods.emplace(kModTexts[i], static_cast<Mod>(i));
+  out.mod_needs.resize(std::size(kModTexts));
+  for (const NamedNeeds& row : kWordNeeds) {
+    const auto mod = out.mods.find(row.word);
+    PLUMB_CHECK(mod != out.mods.end());
+    out.mod_needs[static_cast<std::size_t>(mod->second)].push_back(notation::parse_needs(row.needs));
+  }
+  for (std::size_t i = 0; i < std::size(kRows); ++i) {
+    const std::size_t first = out.lines.size();
+    for (std::string_view rest = kRows[i].lines; !rest.empty();) {
+      const std::size_t end = rest.find('\n');
+      PLUMB_CHECK(end != std::string_view::npos);
+      out.lines.push_back(notation::parse_line(rest.substr(0, end), static_cast<Form>(i), out.mods));
+      rest.remove_prefix(end + 1);
+    }
+    PLUMB_CHECK(out.lines.size() > first);
+    const Line& line = out.lines[first];
+    const int sm = line.needs.targets.empty() ? 0 : line.needs.targets[0].sm;
+    out.forms.push_back({kRows[i].name, line.opcode, line.head, line.needs.version.major, line.needs.version.minor, sm,
+                         kRows[i].manual});
+  }
+  for (std::size_t i = 0; i < out.lines.size(); ++i) {
+    out.by_opcode[out.lines[i].opcode].push_back(static_cast<std::uint32_t>(i));
+  }
+  return out;
+}
+
+int family(int sm) {
+  switch (sm) {
+    case 100:
+    case 103:
+      return 10;
+    case 101:
+    case 110:
+      return 11;
+    case 120:
+    case 121:
+      return 12;
+    default:
+      return sm;
+  }
+}
+
+bool satisfies(const SmNeed& need, const Target& target) {
+  if (need.suffix == 0) return target.sm >= need.sm;
+  if (need.suffix == 'a') return target.sm == need.sm && target.suffix == 'a';
+  return family(target.sm) == family(need.sm) && target.sm >= need.sm && target.suffix != 0;
+}
+
+bool holds(const ModSlot& slot, Mod mod) {
+  for (const Mod word : slot.words) {
+    if (word == mod) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Table& table() {
+  static const Table kTable = build();
+  return kTable;
+}
+
+std::string_view text(Mod mod) { return kModTexts[static_cast<std::size_t>(mod)]; }
+
+std::optional<Mod> mod_from_text(std::string_view text) {
+  const auto found = table().mods.find(text);
+  if (found == table().mods.end()) return std::nullopt;
+  return found->second;
+}
+
+std::span<const FormSpec> forms() { return table().forms; }
+const FormSpec& spec(Form form) { return table().forms[static_cast<std::size_t>(form)]; }
+
+bool allows(const Needs& needs, const Target& target) {
+  if (needs.targets.empty()) return true;
+  for (const SmNeed& need : needs.targets) {
+    if (satisfies(need, target)) return true;
+  }
+  return false;
+}
+
+std::string describe_targets(const Needs& needs) {
+  std::string out;
+  for (const SmNeed& need : needs.targets) {
+    if (!out.empty()) out += " or ";
+    out += "sm_" + std::to_string(need.sm);
+    if (need.suffix == 0) out += " or later";
+    if (need.suffix != 0) out += need.suffix;
+  }
+  return out;
+}
+
+bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
+  filling.assign(line.slots.size(), -1);
+  int last_type = -1, last_space = -1;
+  for (std::size_t i = 0; i < mods.size(); ++i) {
+    int found = -1;
+    for (std::size_t s = 0; s < line.slots.size() && found < 0; ++s) {
+      const ModSlot& slot = line.slots[s];
+      if (filling[s] >= 0 || !holds(slot, mods[i])) continue;
+      const int at = static_cast<int>(s);
+      if (slot.order == ModSlot::Order::Type && at < last_type) continue;
+      if (slot.order == ModSlot::Order::Space && at < last_space) continue;
+      found = at;
+    }
+    if (found < 0) return false;
+    const ModSlot& slot = line.slots[static_cast<std::size_t>(found)];
+    if (slot.order == ModSlot::Order::Type) last_type = found;
+    if (slot.order == ModSlot::Order::Space) last_space = found;
+    filling[static_cast<std::size_t>(found)] = static_cast<int>(i);
+  }
+  for (std::size_t s = 0; s < line.slots.size(); ++s) {
+    const ModSlot& slot = line.slots[s];
+    if (filling[s] < 0 && !slot.is_optional) return false;
+    if (slot.group < 0) continue;
+    for (std::size_t t = 0; t < line.slots.size(); ++t) {
+      if (line.slots[t].group == slot.group && (filling[t] < 0) != (filling[s] < 0)) return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+std::string pretty_operand(const OperandSpec& operand) {
+  std::string core(operand.name);
+  switch (operand.kind) {
+    case OperandSpec::Kind::Address:
+      core = "[" + core + "]";
+      break;
+    case OperandSpec::Kind::TensorAddress:
+      core = "[" + core + ", {coordinates}]";
+      break;
+    default:
+      break;
+  }
+  if (operand.count == OperandSpec::Count::Fixed) {
+    const std::string last = std::to_string(operand.count_value - 1);
+    core = operand.count_value == 1 ? "{" + core + "0}" : "{" + core + "0, .., " + core + last + "}";
+  } else if (operand.count != OperandSpec::Count::Scalar && operand.kind == OperandSpec::Kind::Value &&
+             operand.count != OperandSpec::Count::Vec) {
+    core = "{" + core + "..}";
+  }
+  if (operand.is_negatable) core = "{!}" + core;
+  if (operand.pair == OperandSpec::Pair::Required) core += "|p";
+  if (operand.pair == OperandSpec::Pair::Optional) core += operand.name == "p" ? "{|q}" : "{|p}";
+  return core;
+}
+
+}  // namespace
+
+std::string pretty(const Line& line) {
+  std::string out(line.head.substr(0, line.head.find(' ')));
+  bool is_first = true;
+  for (const OperandSpec& operand : line.operands) {
+    const std::string core = pretty_operand(operand);
+    const std::string comma = is_first ? " " : ", ";
+    out += operand.is_optional ? "{" + comma + core + "}" : comma + core;
+    is_first = false;
+  }
+  for (const ModSlot& slot : line.slots) {
+    if (slot.words.size() < 2) continue;
+    out += "; ." + std::string(slot.name) + " =";
+    constexpr std::size_t kMost = 12;
+    for (std::size_t i = 0; i < slot.words.size() && i < kMost; ++i) out += " ." + std::string(text(slot.words[i]));
+    if (slot.words.size() > kMost) out += " ...";
+  }
+  return out;
+}
+
+}  // namespace plumb::ptx

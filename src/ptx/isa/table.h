@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of isa/*.def taken apart: per syntax line the modifier slots, the operands and what version and target the
+// line asks for. Built once, never changed. Only the reader, the validator and `isa.h` look in here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx/module.h"
+
+namespace plumb::ptx {
+
+// One alternative of a target requirement: sm_90 (and later), sm_90a (only that), sm_100f (its family from there on).
+struct SmNeed {
+  int sm = 0;
+  char suffix = 0;
+};
+
+struct Needs {
+  Version version{1, 0};
+  std::vector<SmNeed> targets;  // any of them; none: every target
+};
+
+bool allows(const Needs& needs, const Target& target);
+std::string describe_targets(const Needs& needs);  // "sm_90a or sm_100f"
+
+struct WordNeeds {
+  std::vector<Mod> words;
+  Needs needs;
+};
+
+struct ModSlot {
+  std::string_view name;    // the syntax line's name for the set; a literal word's own text
+  std::vector<Mod> words;   // what may stand here
+  bool is_optional = false;
+  int group = -1;           // optional words of one brace stand or fall together
+  enum class Order : std::uint8_t { Free, Type, Space } order = Order::Free;  // types keep their order, so do spaces
+};
+
+struct OperandSpec {
+  enum class Kind : std::uint8_t { Value, Address, TensorAddress, Immediate, Label, Call, Sink };
+  enum class Count : std::uint8_t { Scalar, Fixed, Vec, Pack, PerX, PerN, Dim, Lanes };
+  enum class Pair : std::uint8_t { None, Optional, Required };
+
+  std::string_view name;
+  Kind kind = Kind::Value;
+  Type type = Type::none;  // literal type
+  int type_slot = -1;      // or the slot whose word is the type
+  bool is_doubled = false; // twice as wide as the slot's type
+  Count count = Count::Scalar;
+  int count_value = 1;     // Fixed: the length; PerX: factor; PerN: divisor; Dim: what is taken off
+  Pair pair = Pair::None;
+  bool is_dest = false, allows_sink = false, allows_special = false, allows_symbol = false, allows_wider = false;
+  bool is_negatable = false;
+  bool is_optional = false;
+  int condition = -1;      // slot that must be filled for the operand to stand
+};
+
+struct Line {
+  Form form{};
+  std::string_view opcode;
+  std::string_view head;      // the syntax up to the first `;`
+  std::vector<ModSlot> slots;
+  std::vector<OperandSpec> operands;
+  Needs needs;
+  std::vector<WordNeeds> word_needs;
+};
+
+// Which word of an instruction fills which slot; -1: empty.
+using Filling = std::vector<int>;
+// False when the words do not fit the line.
+bool fill(const Line& line, std::span<const Mod> mods, Filling& filling);
+
+struct Table {
+  std::vector<FormSpec> forms;
+  std::vector<Line> lines;
+  std::unordered_map<std::string_view, std::vector<std::uint32_t>> by_opcode;  // indices into `lines`
+  std::unordered_map<std::string_view, Mod> mods;
+  std::vector<std::vector<Needs>> mod_needs;  // by Mod, what the word asks for wherever it stands
+};
+const Table& table();
+
+// The line as a reader of the manual would write it, with its word sets: "add.type d, a, b; .type = .u16, .u32".
+std::string pretty(const Line& line);
+
+}  // namespace plumb::ptx

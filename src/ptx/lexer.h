@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTX text to tokens, one at a time, without allocation. White space and comments stand between tokens.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/source.h"
+
+namespace plumb::ptx {
+
+struct Token {
+  enum class Kind : std::uint8_t {
+    End,
+    Word,       // identifier: %r1, $L__BB0, foo, %laneid
+    Dot,        // dotted word without its dot: `.b32` gives "b32", `.shared::cta` gives "shared::cta"
+    Integer,    // 12, 0x1F, 0b10, 017, with or without U
+    Float,      // 1.5, 1e10
+    HexFloat,   // 0f3F800000
+    HexDouble,  // 0d3FF0000000000000
+    String,     // "..." with its quotes
+    Punct,      // one of , ; : [ ] { } ( ) @ ! | + - < > = ~ * / % & ^ ?
+    Bad,        // a byte that no token begins with, or an open string or comment
+  };
+  Kind kind = Kind::End;
+  std::string_view text;
+  Span span;
+
+  bool is(char punct) const { return kind == Kind::Punct && text[0] == punct; }
+  bool is_dot(std::string_view word) const { return kind == Kind::Dot && text == word; }
+};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+  Token next();
+  std::uint32_t offset() const { return at_; }
+
+ private:
+  bool skip_space();  // false in an unclosed comment
+  Token make(Token::Kind kind, std::uint32_t begin);
+  Token number(std::uint32_t begin);
+
+  std::string_view text_;
+  std::uint32_t at_ = 0;
+};
+
+}  // namespace plumb::ptx

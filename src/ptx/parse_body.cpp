@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ptx/codes.h"
+#include "ptx/isa/table.h"
+#include "ptx/parser.h"
+
+namespace plumb::ptx {
+
+// -- scopes ----------------------------------------------------------------------------------------------------------
+void Parser::open_scope() { scopes_.emplace_back(); }
+
+// Labels that this scope declares are bound; the others may be an outer scope's.
+void Parser::close_scope() {
+  Scope scope = std::move(scopes_.back());
+  scopes_.pop_back();
+  for (const PendingLabel& pending : scope.pending) {
+    const auto found = scope.names.find(pending.name);
+    const bool is_label = found != scope.names.end() && found->second.kind == Name::Kind::Label;
+    if (!is_label) {
+      if (!scopes_.empty()) {
+        scopes_.back().pending.push_back(pending);
+      } else {
+        has_failed_ = false;
+        fail(kUndeclared, fmt::format("there is no label `{}` in this function", pending.name), pending.span);
+      }
+      continue;
+    }
+    if (pending.instr == kTargets) {
+      function_->labels[pending.operand].branch_targets.push_back(found->second.index);
+    } else {
+      function_->instrs[pending.instr].operands[pending.operand].label = found->second.index;
+    }
+  }
+}
+
+bool Parser::declare(std::string_view name, Name entry) {
+  Names& names = scopes_.empty() ? globals_ : scopes_.back().names;
+  const auto [at, is_new] = names.emplace(name, entry);
+  if (is_new) return true;
+  fail(kRedeclared, fmt::format("`{}` is declared twice", name), entry.span);
+  return false;
+}
+
+const Parser::Name* Parser::find(std::string_view name) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (const auto found = scope->names.find(name); found != scope->names.end()) return &found->second;
+  }
+  const auto found = globals_.find(name);
+  return found == globals_.end() ? nullptr : &found->second;
+}
+
+void Parser::add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count) {
+  function_->body.push_back({kind, index, count, span});
+}
+
+// -- functions -------------------------------------------------------------------------------------------------------
+bool Parser::parameter_list(std::vector<VarId>& out) {
+  if (!accept('(')) return true;
+  if (accept(')')) return true;
+  do {
+    if (!parameter(out)) return false;
+  } while (accept(','));
+  return expect(')', "at the end of the parameters");
+}
+
+bool Parser::directives() {
+  Function& function = *function_;
+  const auto three = [&](std::array<std::uint32_t, 3>& out) {
+    out = {1, 1, 1};
+    for (unsigned i = 0; i < 3; ++i) {
+      const std::optional<std::uint64_t> value = expect_integer("a count");
+      if (!value) return false;
+      if (*value > 0x7fffffff) return fail(kLimit, "the count is too large", peek().span);
+      out[i] = static_cast<std::uint32_t>(*value);
+      if (!accept(',')) return true;
+    }
+    return true;
+  };
+  const auto one = [&](std::uint32_t& out) {
+    const std::optional<std::uint64_t> value = expect_integer("a count");
+    if (!value) return false;
+    out = static_cast<std::uint32_t>(*value);
+    return true;
+  };
+  while (peek().kind == Token::Kind::Dot) {
+    bool is_good = true;
+    if (accept_dot("reqntid")) {
+      is_good = three(function.reqntid);
+    } else if (accept_dot("maxntid")) {
+      is_good = three(function.maxntid);
+    } else if (accept_dot("reqnctapercluster")) {
+      is_good = three(function.reqnctapercluster);
+    } else if (accept_dot("minnctapersm")) {
+      is_good = one(function.minnctapersm);
+    } else if (accept_dot("maxnreg")) {
+      is_good = one(function.maxnreg);
+    } else if (accept_dot("maxclusterrank")) {
+      is_good = one(function.maxclusterrank);
+    } else if (accept_dot("explicitcluster")) {
+      function.explicit_cluster = true;
+    } else if (accept_dot("noreturn")) {
+      function.noreturn = true;
+    } else if (accept_dot("pragma")) {
+      if (peek().kind != Token::Kind::String) return unexpected("a string");
+      function.pragmas.emplace_back(take().text);
+      is_good = expect(';', "after the pragma");
+    } else {
+      return unexpected("a performance directive or a body");
+    }
+    if (!is_good) return false;
+  }
+  return true;
+}
+
+void Parser::function(bool is_entry, bool is_visible, bool is_extern, bool is_weak) {
+  Function function;
+  function.is_entry = is_entry;
+  function.is_visible = is_visible;
+  function.is_extern = is_extern;
+  function.is_weak = is_weak;
+  function_ = &function;
+  open_scope();  // parameters
+  const auto finish = [&] {
+    close_scope();
+    function_ = nullptr;
+  };
+  const auto give_up = [&] {
+    // Skip the body, so that its statements are not read as module items.
+    while (peek().kind != Token::Kind::End && !peek().is('{') && !peek().is(';')) take();
+    unsigned depth = 0;
+    while (peek().kind != Token::Kind::End) {
+      if (peek().is('{')) ++depth;
+      if (peek().is('}') && depth > 0) --depth;
+      const bool is_last = depth == 0;
+      take();
+      if (is_last) break;
+    }
+    finish();
+  };
+  if (!is_entry && peek().is('(') && !parameter_list(function.results)) return give_up();
+  if (peek().kind != Token::Kind::Word) {
+    unexpected("the function's name");
+    return give_up();
+  }
+  const Token name = take();
+  function.name = name.text;
+  function.span = name.span;
+  if (!parameter_list(function.parameters) || !directives()) return give_up();
+  for (const Function& other : module_.functions) {
+    if (other.name == function.name && !other.is_declaration && peek().is('{')) {
+      fail(kRedeclared, fmt::format("the function `{}` is defined twice", name.text), name.span);
+      has_failed_ = false;
+    }
+  }
+  if (accept(';')) {
+    function.is_declaration = true;
+  } else if (peek().is('{')) {
+    body(peek().span);
+  } else {
+    unexpected("the function's body");
+    return give_up();
+  }
+  finish();
+  module_.items.push_back({Item::Kind::Function, static_cast<std::uint32_t>(module_.functions.size())});
+  module_.functions.push_back(std::move(function));
+}
+
+void Parser::body(Span open) {
+  take();
+  open_scope();
+  std::vector<Span> opens{open};
+  while (true) {
+    has_failed_ = false;
+    if (findings_.list().size() >= kMostFindings) break;
+    if (peek().kind == Token::Kind::End) {
+      fail(kTruncated, fmt::format("the file ends in the middle of `{}`: this brace is not closed", function_->name),
+           opens.back());
+      break;
+    }
+    if (peek().is('{')) {
+      if (opens.size() >= kDeepestScope) {
+        fail(kLimit, "scopes are nested too deeply", peek().span);
+        break;
+      }
+      add(Statement::Kind::ScopeBegin, 0, peek().span);
+      opens.push_back(take().span);
+      open_scope();
+    } else if (peek().is('}')) {
+      const Span span = take().span;
+      opens.pop_back();
+      if (opens.empty()) break;
+      add(Statement::Kind::ScopeEnd, 0, span);
+      close_scope();
+    } else {
+      statement();
+      if (has_failed_) recover();
+    }
+  }
+  for (std::size_t i = 1; i < opens.size(); ++i) close_scope();
+  close_scope();
+}
+
+// -- statements
+// --------------------------------------------------------------------------------------------------------
+void Parser::statement() {
+  if (accept(';')) return;
+  if (peek().kind == Token::Kind::Dot) return body_directive();
+  if (peek().is('@')) {
+    instruction();
+    return;
+  }
+  if (peek().kind != Token::Kind::Word) {
+    unexpected("an instruction");
+    return;
+  }
+  Lexer ahead = lexer_;
+  if (ahead.next().is(':')) {
+    const Token name = take();
+    take();
+    return label(name);
+  }
+  instruction();
+}
+
+void Parser::label(const Token& name) {
+  const auto id = static_cast<LabelId>(function_->labels.size());
+  Label out;
+  out.name = name.text;
+  out.statement = static_cast<std::uint32_t>(function_->body.size());
+  out.span = name.span;
+  function_->labels.push_back(std::move(out));
+  declare(name.text, {Name::Kind::Label, id, name.span});
+  add(Statement::Kind::Label, id, name.span);
+  if (accept_dot("branchtargets")) {
+    branch_targets(id);
+  } else if (peek().is_dot("callprototype")) {
+    text_statement(Statement::Kind::CallPrototype);
+  } else if (peek().is_dot("calltargets")) {
+    text_statement(Statement::Kind::CallTargets);
+  }
+}
+
+bool Parser::branch_targets(LabelId label) {
+  add(Statement::Kind::BranchTargets, label, peek().span);
+  do {
+    if (peek().kind != Token::Kind::Word) return unexpected("a label");
+    const Token name = take();
+    scopes_.back().pending.push_back({name.text, name.span, kTargets, label});
+  } while (accept(','));
+  return expect(';', "after the branch targets");
+}
+
+void Parser::text_statement(Statement::Kind kind) {
+  const Span span = peek().span;
+  std::string text;
+  while (peek().kind != Token::Kind::End && !peek().is(';') && !peek().is('}')) {
+    if (!text.empty()) text += ' ';
+    if (peek().kind == Token::Kind::Dot) text += '.';
+    text += take().text;
+  }
+  if (!expect(';', "at the end of the directive")) return;
+  add(kind, static_cast<std::uint32_t>(function_->texts.size()), span);
+  function_->texts.push_back(std::move(text));
+}
+
+void Parser::body_directive() {
+  const Span span = peek().span;
+  if (accept_dot("reg")) {
+    registers();
+  } else if (accept_dot("loc")) {
+    loc();
+  } else if (peek().is_dot("pragma")) {
+    text_statement(Statement::Kind::Pragma);
+  } else if (const Space space = space_of(peek().text); space == Space::shared || space == Space::local ||
+                                                        space == Space::param || space == Space::global ||
+                                                        space == Space::constant) {
+    take();
+    std::vector<VarId> ids;
+    variable(space, false, false, false, false, ids);
+    for (const VarId id : ids) add(Statement::Kind::Variable, id, span);
+  } else {
+    unexpected("a declaration, `.loc` or an instruction");
+  }
+}
+
+// .reg .type name, name<count>, ... ;
+bool Parser::registers() {
+  const Span span = peek().span;
+  const std::optional<Type> type = type_word();
+  if (!type) return false;
+  do {
+    if (peek().kind != Token::Kind::Word) return unexpected("a register's name");
+    const Token name = take();
+    const auto first = static_cast<RegId>(function_->registers.size());
+    const auto declare_one = [&](std::string text, bool is_view) {
+      const auto id = static_cast<RegId>(function_->registers.size());
+      function_->registers.push_back({std::move(text), *type, name.span});
+      // Names made up from `name<count>` have no place in the text: they are kept in a pool.
+      const std::string_view key =
+          is_view ? name.text : std::string_view(*pool_.insert(function_->registers.back().name).first);
+      return declare(key, {Name::Kind::Register, id, name.span});
+    };
+    std::uint64_t count = 1;
+    if (accept('<')) {
+      const std::optional<std::uint64_t> given = expect_integer("how many registers");
+      if (!given) return false;
+      count = *given;
+      if (count > kMostRegisters || function_->registers.size() + count > kMostRegisters) {
+        return fail(kLimit, fmt::format("more than {} registers", kMostRegisters), name.span);
+      }
+      if (!expect('>', "after the count")) return false;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        if (!declare_one(std::string(name.text) + std::to_string(i), false)) return false;
+      }
+    } else {
+      if (function_->registers.size() >= kMostRegisters) {
+        return fail(kLimit, fmt::format("more than {} registers", kMostRegisters), name.span);
+      }
+      if (!declare_one(std::string(name.text), true)) return false;
+    }
+    if (count != 0) add(Statement::Kind::Registers, first, span, static_cast<std::uint32_t>(count));
+  } while (accept(','));
+  return expect(';', "at the end of the declaration");
+}
+
+// .loc file line column [, function_name label [+ n], inlined_at file line column]
+bool Parser::loc() {
+  const Span span = peek().span;
+  Loc out;
+  for (std::uint32_t* field : {&out.file, &out.line, &out.column}) {
+    const std::optional<std::uint64_t> value = expect_integer("file, line and column");
+    if (!value) return false;
+    *field = static_cast<std::uint32_t>(*value);
+  }
+  while (accept(',')) {
+    if (peek().kind != Token::Kind::Word) return unexpected("`function_name` or `inlined_at`");
+    out.rest += ", ";
+    out.rest += take().text;
+    if (peek().kind == Token::Kind::Word) {
+      out.rest += " ";
+      out.rest += take().text;
+      if (accept('+')) {
+        if (peek().kind != Token::Kind::Integer) return unexpected("an integer");
+        out.rest += "+";
+        out.rest += take().text;
+      }
+    }
+    while (peek().kind == Token::Kind::Integer) {
+      out.rest += " ";
+      out.rest += take().text;
+    }
+  }
+  add(Statement::Kind::Loc, static_cast<std::uint32_t>(function_->locs.size()), span);
+  function_->locs.push_back(std::move(out));
+  return true;
+}
+
+bool Parser::guard(Instr& instr) {
+  if (!accept('@')) return true;
+  Guard out;
+  out.is_negated = accept('!');
+  if (peek().kind != Token::Kind::Word) return unexpected("a predicate");
+  const Token word = take();
+  const Name* known = find(word.text);
+  if (known == nullptr) return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
+  if (known->kind != Name::Kind::Register || function_->registers[known->index].type != Type::pred) {
+    return fail(kGuard, fmt::format("`{}` guards an instruction and is no `.pred` register", word.text), word.span);
+  }
+  out.reg = known->index;
+  instr.guard = out;
+  return true;
+}
+
+bool Parser::instruction() {
+  Instr instr;
+  instr.span.begin = peek().span.begin;
+  if (!guard(instr)) return false;
+  if (peek().kind != Token::Kind::Word) return unexpected("an instruction");
+  const Token opcode = take();
+  instr.opcode_span = opcode.span;
+  const Table& isa = table();
+  const auto lines = isa.by_opcode.find(opcode.text);
+  if (lines == isa.by_opcode.end()) {
+    return fail(kUnknownInstr, fmt::format("there is no instruction `{}`", opcode.text), opcode.span,
+                nearest_opcode(opcode.text));
+  }
+  while (peek().kind == Token::Kind::Dot) {
+    const Token word = take();
+    const auto mod = isa.mods.find(word.text);
+    if (mod == isa.mods.end()) {
+      return fail(kModifier, fmt::format("`{}` has no modifier `.{}`", opcode.text, word.text), word.span);
+    }
+    instr.mods.push_back(mod->second);
+    instr.opcode_span.end = word.span.end;
+  }
+  opcode_ = opcode.text;
+  operand_index_ = 0;
+  if (!peek().is(';')) {
+    do {
+      Operand out;
+      if (!operand(out)) return false;
+      instr.operands.push_back(std::move(out));
+      ++operand_index_;
+    } while (accept(','));
+  }
+  instr.span.end = peek().span.end;
+  if (!expect(';', "at the end of the instruction")) return false;
+  // The form is settled by the validator, which looks at the operands, too.
+  instr.form = isa.lines[lines->second.front()].form;
+  add(Statement::Kind::Instr, static_cast<std::uint32_t>(function_->instrs.size()), instr.span);
+  function_->instrs.push_back(std::move(instr));
+  return true;
+}
+
+namespace {
+
+unsigned edit_distance(std::string_view a, std::string_view b) {
+  std::vector<unsigned> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<unsigned>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    unsigned diagonal = row[0];
+    row[0] = static_cast<unsigned>(i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const unsigned above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest_opcode(std::string_view word) {
+  if (word.size() > 32) return {};
+  std::string_view best;
+  unsigned least = 3;
+  for (const auto& [opcode, lines] : table().by_opcode) {
+    const unsigned distance = edit_distance(word, opcode);
+    if (distance < least || (distance == least && !best.empty() && opcode < best)) least = distance, best = opcode;
+  }
+  return best.empty() ? std::string() : fmt::format("did you mean `{}`?", best);
+}
+
+}  // namespace plumb::ptx

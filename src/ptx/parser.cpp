@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/parser.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "ptx/codes.h"
+
+namespace plumb::ptx {
+
+std::optional<std::uint64_t> read_integer(std::string_view text) {
+  if (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
+  int base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    const char mark = text[1];
+    if (mark == 'x' || mark == 'X') {
+      base = 16;
+    } else if (mark == 'b' || mark == 'B') {
+      base = 2;
+    } else {
+      base = 8;
+    }
+    text.remove_prefix(base == 8 ? 1 : 2);
+  }
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Parser::Parser(SourcePtr source, Findings& findings) : findings_(findings), lexer_(source->text()) {
+  module_.source = std::move(source);
+  token_ = lexer_.next();
+}
+
+Token Parser::take() {
+  Token out = token_;
+  last_end_ = token_.span.end;
+  token_ = lexer_.next();
+  return out;
+}
+bool Parser::accept(char punct) {
+  if (!token_.is(punct)) return false;
+  take();
+  return true;
+}
+bool Parser::accept_dot(std::string_view word) {
+  if (!token_.is_dot(word)) return false;
+  take();
+  return true;
+}
+bool Parser::expect(char punct, std::string_view where) {
+  if (accept(punct)) return true;
+  return unexpected(fmt::format("`{}` {}", punct, where));
+}
+std::optional<std::uint64_t> Parser::expect_integer(std::string_view what) {
+  if (token_.kind != Token::Kind::Integer) {
+    unexpected(what);
+    return std::nullopt;
+  }
+  const std::optional<std::uint64_t> value = read_integer(token_.text);
+  if (!value) {
+    fail(kSyntax, fmt::format("`{}` is no integer of 64 bits", token_.text), token_.span);
+    return std::nullopt;
+  }
+  take();
+  return value;
+}
+
+bool Parser::fail(const Code& code, std::string message, Span span, std::string hint) {
+  any_error_ = true;
+  if (!std::exchange(has_failed_, true) && findings_.list().size() < kMostFindings) {
+    findings_.add(code, std::move(message), place(span)).hint = std::move(hint);
+  }
+  return false;
+}
+std::string Parser::describe(const Token& token) const {
+  if (token.kind == Token::Kind::End) return "the end of the file";
+  if (token.kind == Token::Kind::Dot) return fmt::format("`.{}`", token.text);
+  if (token.kind == Token::Kind::Bad) {
+    if (token.text.starts_with("/*")) return "a comment that is not closed";
+    if (token.text.starts_with("\"")) return "a string that is not closed";
+    const auto byte = static_cast<unsigned char>(token.text[0]);
+    if (byte < 0x20 || byte > 0x7e) return fmt::format("the byte 0x{:02x}", byte);
+  }
+  return fmt::format("`{}`", token.text.substr(0, 60));
+}
+bool Parser::unexpected(std::string_view wanted) {
+  const bool is_end = token_.kind == Token::Kind::End;
+  return fail(is_end ? kTruncated : kSyntax, fmt::format("{} where {} was expected", describe(token_), wanted),
+              token_.span);
+}
+void Parser::recover() {
+  while (token_.kind != Token::Kind::End && !token_.is('}')) {
+    if (accept(';')) return;
+    take();
+  }
+}
+
+// -- module ----------------------------------------------------------------------------------------------------------
+bool Parser::looks_like_text() {
+  const std::string_view text = module_.source->text();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_trailing_nul = byte == 0 && i + 1 == text.size();
+    if ((byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t' && byte != '\f' && byte != '\v' &&
+         !is_trailing_nul) ||
+        byte == 0x7f) {
+      const auto at = static_cast<std::uint32_t>(i);
+      findings_.add(kNotText, fmt::format("this is no PTX text: byte {} is 0x{:02x}", i, byte), place({at, at}));
+      return false;
+    }
+  }
+  if (token_.kind == Token::Kind::End) {
+    findings_.add(kEmpty, "the file holds no PTX", place({0, 0}));
+    return false;
+  }
+  return true;
+}
+
+void Parser::header() {
+  if (!accept_dot("version")) {
+    fail(kHeader,
+         fmt::format("{} where `.version` was expected: it is the first directive of a module", describe(token_)),
+         token_.span, "begin with `.version 8.7`, `.target sm_89`, `.address_size 64`");
+    return;
+  }
+  const Token version = take();
+  const std::size_t point = version.text.find('.');
+  const auto major = point == std::string_view::npos ? std::nullopt : read_integer(version.text.substr(0, point));
+  const auto minor = point == std::string_view::npos ? std::nullopt : read_integer(version.text.substr(point + 1));
+  if (version.kind != Token::Kind::Float || !major || !minor || *major > 99 || *minor > 99) {
+    fail(kHeader, fmt::format("{} where a version such as `8.7` was expected", describe(version)), version.span);
+    return;
+  }
+  module_.version = {static_cast<int>(*major), static_cast<int>(*minor)};
+  if (!accept_dot("target")) {
+    fail(kHeader, fmt::format("{} where `.target` was expected: it follows `.version`", describe(token_)), token_.span);
+    return;
+  }
+  while (true) {
+    const Token word = take();
+    if (word.kind != Token::Kind::Word) {
+      fail(kHeader, fmt::format("{} where a target such as `sm_89` was expected", describe(word)), word.span);
+      return;
+    }
+    if (!word.text.starts_with("sm_")) {
+      module_.target.options.emplace_back(word.text);
+    } else {
+      std::string_view digits = word.text.substr(3);
+      if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {
+        module_.target.suffix = digits.back();
+        digits.remove_suffix(1);
+      }
+      const std::optional<std::uint64_t> sm = read_integer(digits);
+      if (!sm || *sm < 10 || *sm > 999) {
+        fail(kHeader, fmt::format("`{}` is no target that plumb knows", word.text), word.span);
+        return;
+      }
+      module_.target.sm = static_cast<int>(*sm);
+      module_.target.text = word.text;
+    }
+    if (!accept(',')) break;
+  }
+  if (module_.target.sm == 0) {
+    fail(kHeader, "`.target` names no `sm_NN`", token_.span);
+    return;
+  }
+  if (accept_dot("address_size")) {
+    const Span span = token_.span;
+    const std::optional<std::uint64_t> size = expect_integer("32 or 64");
+    if (!size) return;
+    if (*size != 64) {
+      fail(kHeader, fmt::format("`.address_size {}`: plumb reads 64-bit modules only", *size), span);
+      return;
+    }
+  }
+}
+
+bool Parser::linkage(bool& is_visible, bool& is_extern, bool& is_weak, bool& is_common) {
+  bool any = false;
+  while (true) {
+    if (accept_dot("visible")) {
+      is_visible = true;
+    } else if (accept_dot("extern")) {
+      is_extern = true;
+    } else if (accept_dot("weak")) {
+      is_weak = true;
+    } else if (accept_dot("common")) {
+      is_common = true;
+    } else {
+      return any;
+    }
+    any = true;
+  }
+}
+
+void Parser::item() {
+  has_failed_ = false;
+  bool is_visible = false, is_extern = false, is_weak = false, is_common = false;
+  linkage(is_visible, is_extern, is_weak, is_common);
+  if (accept_dot("entry")) return function(true, is_visible, is_extern, is_weak);
+  if (accept_dot("func")) return function(false, is_visible, is_extern, is_weak);
+  if (peek().is_dot("file")) return file_item();
+  if (peek().is_dot("section")) return section_item();
+  if (peek().is_dot("pragma") || peek().is_dot("alias")) {
+    const Item::Kind kind = peek().is_dot("pragma") ? Item::Kind::Pragma : Item::Kind::Alias;
+    std::string text;
+    while (peek().kind != Token::Kind::End && !peek().is(';') && !peek().is('}')) {
+      if (!text.empty()) text += ' ';
+      if (peek().kind == Token::Kind::Dot) text += '.';
+      text += take().text;
+    }
+    if (expect(';', "at the end of the directive")) raw_item(kind, text + ";");
+    return;
+  }
+  if (peek().kind == Token::Kind::Dot) {
+    const Space space = space_of(peek().text);
+    if (space == Space::global || space == Space::constant || space == Space::shared) {
+      take();
+      std::vector<VarId> ids;
+      if (!variable(space, is_visible, is_extern, is_weak, is_common, ids)) return recover();
+      for (const VarId id : ids) module_.items.push_back({Item::Kind::Variable, id});
+      return;
+    }
+  }
+  unexpected("a variable, a function, or a module directive");
+  recover();
+  if (peek().is('}')) take();
+}
+
+void Parser::raw_item(Item::Kind kind, std::string text) {
+  module_.items.push_back({kind, static_cast<std::uint32_t>(module_.texts.size())});
+  module_.texts.push_back(std::move(text));
+}
+
+void Parser::file_item() {
+  take();
+  const Token number = take(), name = take();
+  if (number.kind != Token::Kind::Integer || name.kind != Token::Kind::String) {
+    fail(kSyntax, "`.file` takes an index and a name in quotes", number.span);
+    return;
+  }
+  std::string text = fmt::format(".file {} {}", number.text, name.text);
+  for (unsigned i = 0; i < 2 && accept(','); ++i) {
+    if (peek().kind != Token::Kind::Integer) {
+      unexpected("an integer");
+      return;
+    }
+    text += fmt::format(", {}", take().text);
+  }
+  raw_item(Item::Kind::File, std::move(text));
+}
+
+void Parser::section_item() {
+  const Span begin = take().span;
+  std::string text = ".section";
+  while (peek().kind != Token::Kind::End && !peek().is('{')) {
+    text += peek().kind == Token::Kind::Dot ? " ." : " ";
+    text += take().text;
+  }
+  if (!expect('{', "after the section's name")) return;
+  text += " {";
+  while (!peek().is('}')) {
+    if (peek().kind == Token::Kind::End) {
+      fail(kTruncated, "the file ends in the middle of a section", begin);
+      return;
+    }
+    if (peek().kind == Token::Kind::Dot) {
+      text += "\n.";
+    } else {
+      text += ' ';
+    }
+    text += take().text;
+  }
+  take();
+  raw_item(Item::Kind::Section, text + "\n}");
+}
+
+std::optional<Module> Parser::run() {
+  if (!looks_like_text()) return std::nullopt;
+  header();
+  if (has_failed_) return std::nullopt;
+  while (peek().kind != Token::Kind::End) {
+    if (findings_.list().size() >= kMostFindings) break;
+    const std::uint32_t before = peek().span.begin;
+    item();
+    if (peek().span.begin == before && peek().kind != Token::Kind::End) take();
+  }
+  if (any_error_) return std::nullopt;
+  return std::move(module_);
+}
+
+std::optional<Module> parse(SourcePtr source, Findings& findings) { return Parser(std::move(source), findings).run(); }
+
+}  // namespace plumb::ptx

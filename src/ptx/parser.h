@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recursive-descent reader behind `parse`: one class, its parts by what they read (module items, bodies, operands).
+// After an error it skips to the next statement, so that every independent error of a file is reported.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ptx/lexer.h"
+#include "ptx/module.h"
+
+namespace plumb::ptx {
+
+// Limits that keep any input from exhausting memory or the stack.
+inline constexpr std::size_t kMostRegisters = 1u << 20;
+inline constexpr std::size_t kDeepestScope = 64;
+inline constexpr std::uint64_t kLargestVariable = 1ull << 32;     // bytes declared
+inline constexpr std::uint64_t kLargestInitialiser = 1ull << 26;  // bytes written out
+inline constexpr std::size_t kMostFindings = 50;
+
+class Parser {
+ public:
+  Parser(SourcePtr source, Findings& findings);
+  std::optional<Module> run();
+
+ private:
+  struct Name {
+    enum class Kind : std::uint8_t { Register, Variable, Label } kind = Kind::Register;
+    std::uint32_t index = 0;
+    Span span;
+  };
+  using Names = std::unordered_map<std::string_view, Name>;
+  struct PendingLabel {
+    std::string_view name;
+    Span span;
+    std::uint32_t instr = 0;  // index in instrs; kTargets: a .branchtargets list
+    std::uint32_t operand = 0;
+  };
+  struct Scope {
+    Names names;
+    std::vector<PendingLabel> pending;
+  };
+  static constexpr std::uint32_t kTargets = ~0u;
+
+  // -- tokens --
+  const Token& peek() const { return token_; }
+  Token take();
+  bool accept(char punct);
+  bool accept_dot(std::string_view word);
+  bool expect(char punct, std::string_view where);
+  std::optional<std::uint64_t> expect_integer(std::string_view what);
+  Place place(Span span) const { return {module_.source, span}; }
+  // Reports unless this statement already failed; always returns false.
+  bool fail(const Code& code, std::string message, Span span, std::string hint = {});
+  bool unexpected(std::string_view wanted);
+  void recover();  // to after the next `;`, or before a `}` or the end
+  std::string describe(const Token& token) const;
+
+  // -- module (parser.cpp) --
+  bool looks_like_text();
+  void header();
+  void item();
+  void file_item();
+  void raw_item(Item::Kind kind, std::string text);
+  void section_item();
+  bool linkage(bool& is_visible, bool& is_extern, bool& is_weak, bool& is_common);
+
+  // -- variables (parse_variable.cpp) --
+  static Space space_of(std::string_view word);
+  bool variable(Space space, bool is_visible, bool is_extern, bool is_weak, bool is_common, std::vector<VarId>& out);
+  bool parameter(std::vector<VarId>& out);
+  std::optional<Type> type_word();
+  bool array_dimensions(Variable& variable);
+  bool initialiser(Variable& variable);
+  bool initial_values(Variable& variable, std::uint64_t& offset, unsigned depth);
+  bool initial_value(Variable& variable, std::uint64_t& offset);
+  VarId add_variable(Variable variable);
+
+  // -- functions (parse_body.cpp) --
+  void function(bool is_entry, bool is_visible, bool is_extern, bool is_weak);
+  bool parameter_list(std::vector<VarId>& out);
+  bool directives();
+  void body(Span open);
+  void statement();
+  void body_directive();
+  bool registers();
+  bool loc();
+  void text_statement(Statement::Kind kind);
+  bool branch_targets(LabelId label);
+  void label(const Token& name);
+  bool instruction();
+  bool guard(Instr& instr);
+  void open_scope();
+  void close_scope();
+  void add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count = 0);
+  bool declare(std::string_view name, Name entry);
+  const Name* find(std::string_view name) const;
+
+  // -- operands (parse_operand.cpp) --
+  bool operand(Operand& out, unsigned depth = 0);
+  bool address(Operand& out);
+  bool word_operand(Operand& out);
+  bool special(std::string_view word, Operand& out);
+  bool literal(Operand& out, bool is_minus);
+  bool list(Operand& out, char close, unsigned depth);
+  bool offset(Operand& out);
+  bool is_label_operand() const;
+
+  Module module_;
+  Findings& findings_;
+  Lexer lexer_;
+  Token token_;
+  std::uint32_t last_end_ = 0;
+  bool has_failed_ = false;  // the present statement has an error already
+  bool any_error_ = false;
+  Names globals_;
+  std::unordered_set<std::string> pool_;  // names made up from `name<count>`; elements never move
+  std::vector<Scope> scopes_;
+  Function* function_ = nullptr;
+  // The instruction being read, for labels.
+  std::string_view opcode_;
+  std::uint32_t operand_index_ = 0;
+};
+
+std::string nearest_opcode(std::string_view word);  // "did you mean `ld`?", or empty
+std::optional<std::uint64_t> read_integer(
+    std::string_view text);  // literals with U, 0x, 0b, 0; null when malformed or too large
+
+}  // namespace plumb::ptx

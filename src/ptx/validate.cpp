@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which form each instruction is, by its words and its operands, and reports those that are none.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ptx/codes.h"
+#include "ptx/isa/table.h"
+#include "ptx/module.h"
+#include "ptx/special.h"
+
+namespace plumb::ptx {
+namespace {
+
+constexpr std::size_t kMostFindings = 50;
+
+// What an operand's type may be compared by (PTX ISA, "Operand type checking").
+enum class Class : std::uint8_t { Bits, Int, Real, Packed, Pred };
+
+Class class_of(Type type) {
+  switch (type) {
+    case Type::b8:
+    case Type::b16:
+    case Type::b32:
+    case Type::b64:
+    case Type::b128:
+      return Class::Bits;
+    case Type::u8:
+    case Type::u16:
+    case Type::u32:
+    case Type::u64:
+    case Type::s8:
+    case Type::s16:
+    case Type::s32:
+    case Type::s64:
+      return Class::Int;
+    case Type::f16:
+    case Type::bf16:
+    case Type::f32:
+    case Type::f64:
+    case Type::f16x2:
+    case Type::bf16x2:
+      return Class::Real;
+    case Type::pred:
+      return Class::Pred;
+    default:
+      return Class::Packed;
+  }
+}
+
+bool goes_with(Type reg, Type type, bool allows_wider) {
+  const Class own = class_of(reg), wanted = class_of(type);
+  if (own == Class::Pred || wanted == Class::Pred) return own == wanted;
+  const unsigned size = byte_size(type), reg_size = byte_size(reg);
+  if (reg_size != std::max(size, 2u) && !(reg_size == size)) {
+    // Wider registers serve loads, stores and conversions of integer and bit types.
+    if (!allows_wider || reg_size < size || wanted == Class::Real) return false;
+    return own != Class::Real;
+  }
+  if (own == Class::Bits || wanted == Class::Bits || wanted == Class::Packed)
+    return own != Class::Real || wanted == Class::Bits || type == Type::tf32;
+  if (wanted == Class::Real) return reg == type;
+  return own == Class::Int;
+}
+
+struct Mismatch {
+  const Code* code = nullptr;
+  std::string message;
+  Span span;
+  std::size_t matched = 0;  // operands that fitted before it
+};
+
+class Validator {
+ public:
+  Validator(Module& module, Findings& findings) : module_(module), findings_(findings) {}
+
+  bool run() {
+    for (Function& function : module_.functions) {
+      function_ = &function;
+      for (Instr& instr : function.instrs) {
+        if (findings_.list().size() >= kMostFindings) return false;
+        check(instr);
+      }
+    }
+    return !any_error_;
+  }
+
+ private:
+  void check(Instr& instr) {
+    const Table& isa = table();
+    const std::string_view opcode = spec(instr.form).opcode;
+    const std::vector<std::uint32_t>& candidates = isa.by_opcode.at(opcode);
+    std::optional<Mismatch> best;
+    const Line* best_line = nullptr;
+    const Line* wrong_target = nullptr;
+    bool has_words = false;
+    for (const std::uint32_t index : candidates) {
+      const Line& line = isa.lines[index];
+      if (!fill(line, instr.mods, filling_)) continue;
+      has_words = true;
+      std::optional<Mismatch> mismatch = match(line, instr);
+      if (mismatch) {
+        if (!best || mismatch->matched > best->matched) best = std::move(mismatch), best_line = &line;
+        continue;
+      }
+      if (unmet(line, instr) != nullptr) {
+        if (wrong_target == nullptr) wrong_target = &line;
+        continue;
+      }
+      instr.form = line.form;
+      return;
+    }
+    any_error_ = true;
+    if (wrong_target != nullptr) return report_needs(*wrong_target, instr);
+    if (!has_words) return report_words(candidates, instr, opcode);
+    Finding& finding = findings_.add(*best->code, std::move(best->message), {module_.source, best->span});
+    finding.notes.push_back({fmt::format("the form is `{}`", pretty(*best_line)), {}});
+  }
+
+  // -- version and target --
+  const Needs* unmet(const Line& line, const Instr& instr) const {
+    const auto is_met = [&](const Needs& needs) {
+      return module_.version >= needs.version && allows(needs, module_.target);
+    };
+    if (!is_met(line.needs)) return &line.needs;
+    for (const WordNeeds& row : line.word_needs) {
+      for (const Mod word : row.words) {
+        if (instr.has(word) && !is_met(row.needs)) return &row.needs;
+      }
+    }
+    for (const Mod mod : instr.mods) {
+      for (const Needs& needs : table().mod_needs[static_cast<std::size_t>(mod)]) {
+        if (!is_met(needs)) return &needs;
+      }
+    }
+    return nullptr;
+  }
+
+  void report_needs(const Line& line, const Instr& instr) {
+    const Needs& needs = *unmet(line, instr);
+    const Place place{module_.source, instr.opcode_span};
+    const std::string_view text = module_.source->slice(instr.opcode_span);
+    if (!allows(needs, module_.target)) {
+      findings_.add(
+          kTarget,
+          fmt::format("`{}` needs {}, and the target is {}", text, describe_targets(needs), module_.target.text),
+          place);
+    } else {
+      findings_.add(kVersion,
+                    fmt::format("`{}` needs PTX {}.{}, and the version is {}.{}", text, needs.version.major,
+                                needs.version.minor, module_.version.major, module_.version.minor),
+                    place);
+    }
+  }
+
+  // -- words --
+  void report_words(const std::vector<std::uint32_t>& candidates, const Instr& instr, std::string_view opcode) {
+    // The nearest form is the one that takes most of the words.
+    std::vector<std::pair<int, const Line*>> ranked;
+    for (const std::uint32_t index : candidates) {
+      const Line& line = table().lines[index];
+      int score = 0;
+      for (const Mod mod : instr.mods) {
+        const bool is_taken = std::any_of(line.slots.begin(), line.slots.end(), [&](const ModSlot& slot) {
+          return std::find(slot.words.begin(), slot.words.end(), mod) != slot.words.end();
+        });
+        score += is_taken ? 2 : -1;
+      }
+      for (const ModSlot& slot : line.slots) score -= slot.is_optional ? 0 : 1;
+      ranked.emplace_back(-score, &line);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const Line& nearest = *ranked.front().second;
+    std::string stray, missing;
+    for (const Mod mod : instr.mods) {
+      const bool is_taken = std::any_of(nearest.slots.begin(), nearest.slots.end(), [&](const ModSlot& slot) {
+        return std::find(slot.words.begin(), slot.words.end(), mod) != slot.words.end();
+      });
+      if (!is_taken && stray.empty()) stray = text(mod);
+    }
+    for (const ModSlot& slot : nearest.slots) {
+      const bool is_filled = std::any_of(slot.words.begin(), slot.words.end(), [&](Mod mod) { return instr.has(mod); });
+      if (!is_filled && !slot.is_optional && missing.empty()) missing = slot.name;
+    }
+    const std::string_view whole = module_.source->slice(instr.opcode_span);
+    std::string message = fmt::format("`{}` is no form of `{}`", whole, opcode);
+    if (!stray.empty()) message += fmt::format(": it takes no `.{}` here", stray);
+    if (stray.empty() && !missing.empty()) message += fmt::format(": `.{}` is missing", missing);
+    Finding& finding = findings_.add(kModifier, std::move(message), {module_.source, instr.opcode_span});
+    for (std::size_t i = 0; i < ranked.size() && i < 2; ++i) {
+      finding.notes.push_back({fmt::format("legal: `{}`", pretty(*ranked[i].second)), {}});
+    }
+  }
+
+  // -- operands --
+  std::optional<Mismatch> match(const Line& line, const Instr& instr) const {
+    std::size_t at = 0;
+    std::optional<Mismatch> skipped;  // why the last optional operand was taken to be left out
+    const std::vector<OperandSpec>& specs = line.operands;
+    for (std::size_t s = 0; s < specs.size(); ++s) {
+      const OperandSpec& wanted = specs[s];
+      if (wanted.condition >= 0) {
+        if (filling_[static_cast<std::size_t>(wanted.condition)] < 0) continue;
+      } else if (wanted.is_optional) {
+        if (at >= instr.operands.size()) continue;
+      }
+      if (wanted.kind == OperandSpec::Kind::Call) return call(instr);
+      if (at >= instr.operands.size()) {
+        return Mismatch{&kOperandCount,
+                        fmt::format("`{}` has too few operands: `{}` is missing", opcode_text(instr), wanted.name),
+                        instr.opcode_span, at};
+      }
+      std::optional<Mismatch> mismatch = fits(line, wanted, instr.operands[at], instr);
+      if (mismatch) {
+        mismatch->matched = at;
+        if (!wanted.is_optional || wanted.condition >= 0) return mismatch;
+        skipped = std::move(mismatch);
+        continue;
+      }
+      skipped.reset();
+      ++at;
+    }
+    if (at < instr.operands.size()) {
+      if (skipped) return skipped;
+      return Mismatch{&kOperandCount,
+                      fmt::format("`{}` has {} operands and takes {}", opcode_text(instr), instr.operands.size(), at),
+                      instr.operands[at].span, at};
+    }
+    return std::nullopt;
+  }
+
+  std::string opcode_text(const Instr& instr) const { return std::string(module_.source->slice(instr.opcode_span)); }
+
+  static std::optional<Mismatch> call(const Instr& instr) {
+    for (const Operand& operand : instr.operands) {
+      const bool is_fit = operand.kind == Operand::Kind::List || operand.kind == Operand::Kind::Function ||
+                          operand.kind == Operand::Kind::Reg || operand.kind == Operand::Kind::Label;
+      if (!is_fit) return Mismatch{&kOperandKind, "`call` takes a function and lists in parentheses", operand.span, 0};
+    }
+    if (instr.operands.empty()) return Mismatch{&kOperandCount, "`call` names no function", instr.opcode_span, 0};
+    return std::nullopt;
+  }
+
+  Type type_of(const Line& line, const OperandSpec& wanted, const Instr& instr) const {
+    if (wanted.type_slot < 0) return wanted.type;
+    const int filled = filling_[static_cast<std::size_t>(wanted.type_slot)];
+    const ModSlot& slot = line.slots[static_cast<std::size_t>(wanted.type_slot)];
+    const Mod mod = filled >= 0 ? instr.mods[static_cast<std::size_t>(filled)] : slot.words.front();
+    const Type type = type_from_name(text(mod)).value_or(Type::b32);
+    if (!wanted.is_doubled) return type;
+    switch (type) {
+      case Type::u16:
+        return Type::u32;
+      case Type::s16:
+        return Type::s32;
+      case Type::u32:
+        return Type::u64;
+      case Type::s32:
+        return Type::s64;
+      default:
+        return type;
+    }
+  }
+
+  std::optional<Mismatch> fits(const Line& line, const OperandSpec& wanted, const Operand& given,
+                               const Instr& instr) const {
+    const auto kind = [&](std::string_view what) {
+      return Mismatch{
+          &kOperandKind,
+          fmt::format("operand `{}` of `{}` is {}, not {}", wanted.name, opcode_text(instr), what, describe(given)),
+          given.span, 0};
+    };
+    switch (wanted.kind) {
+      case OperandSpec::Kind::Sink:
+        if (given.kind != Operand::Kind::Sink) return kind("`_`");
+        return std::nullopt;
+      case OperandSpec::Kind::Label:
+        if (given.kind != Operand::Kind::Label) return kind("a label");
+        return std::nullopt;
+      case OperandSpec::Kind::Immediate:
+        if (given.kind != Operand::Kind::Int) return kind("an integer constant");
+        return std::nullopt;
+      case OperandSpec::Kind::Address:
+        if (given.kind != Operand::Kind::Address || !given.elements.empty()) return kind("an address `[a]`");
+        return address(wanted, given);
+      case OperandSpec::Kind::TensorAddress:
+        if (given.kind != Operand::Kind::Address || given.elements.empty()) {
+          return kind("an address with coordinates `[a, {c}]`");
+        }
+        return address(wanted, given);
+      case OperandSpec::Kind::Call:
+        return std::nullopt;
+      case OperandSpec::Kind::Value:
+        break;
+    }
+    const Type type = type_of(line, wanted, instr);
+    if (given.kind == Operand::Kind::Pair) {
+      if (wanted.pair == OperandSpec::Pair::None) return kind("one register");
+      if (auto mismatch = scalar(wanted, given.elements[0], type, instr)) return mismatch;
+      return scalar(predicate_spec(), given.elements[1], Type::pred, instr);
+    }
+    if (wanted.pair == OperandSpec::Pair::Required) return kind("a pair `p|q`");
+    return vector(wanted, given, type, instr);
+  }
+
+  static const OperandSpec& predicate_spec() {
+    static const OperandSpec kSpec = [] {
+      OperandSpec out;
+      out.name = "q";
+      out.type = Type::pred;
+      out.is_dest = out.allows_sink = true;
+      return out;
+    }();
+    return kSpec;
+  }
+
+  std::optional<Mismatch> address(const OperandSpec& wanted, const Operand& given) const {
+    if (given.base != Operand::Base::Reg) return std::nullopt;
+    const Register& reg = function_->registers[given.reg];
+    const Class own = class_of(reg.type);
+    const unsigned size = byte_size(reg.type);
+    if ((own == Class::Bits || own == Class::Int) && (size == 4 || size == 8)) return std::nullopt;
+    return Mismatch{&kOperandType,
+                    fmt::format("address `{}` is in `{}` of type `.{}`; an address is 32 or 64 bits of "
+                                "integer",
+                                wanted.name, reg.name, name(reg.type)),
+                    given.span, 0};
+  }
+
+  // How many registers the words ask for; 0: one scalar; -1: any number.
+  int wanted_length(const OperandSpec& wanted, const Instr& instr) const {
+    switch (wanted.count) {
+      case OperandSpec::Count::Scalar:
+        return 0;
+      case OperandSpec::Count::Fixed:
+        return wanted.count_value;
+      case OperandSpec::Count::Vec:
+        return instr.has(Mod::v2) ? 2 : instr.has(Mod::v4) ? 4 : instr.has(Mod::v8) ? 8 : 0;
+      default:
+        return -1;
+    }
+  }
+
+  std::optional<Mismatch> vector(const OperandSpec& wanted, const Operand& given, Type type, const Instr& instr) const {
+    const int length = wanted_length(wanted, instr);
+    const bool is_vector = given.kind == Operand::Kind::Vector;
+    if (given.kind == Operand::Kind::Sink && wanted.allows_sink) return std::nullopt;
+    if (wanted.count == OperandSpec::Count::Pack) return pack(wanted, given, type, instr);
+    if (is_vector && wanted.count == OperandSpec::Count::Vec && length == 0 && given.elements.size() == 1) {
+      return scalar(wanted, given.elements[0], type, instr);  // `{%r1}` without `.v2` is as good as `%r1`
+    }
+    if (!is_vector) {
+      if (length > 1) {
+        return Mismatch{
+            &kVectorLength,
+            fmt::format("operand `{}` of `{}` is {} registers in braces", wanted.name, opcode_text(instr), length),
+            given.span, 0};
+      }
+      return scalar(wanted, given, type, instr);
+    }
+    if (length == 0) {
+      return Mismatch{
+          &kOperandKind,
+          fmt::format("operand `{}` of `{}` is one register, not a vector", wanted.name, opcode_text(instr)),
+          given.span, 0};
+    }
+    if (length > 0 && given.elements.size() != static_cast<std::size_t>(length)) {
+      return Mismatch{&kVectorLength,
+                      fmt::format("operand `{}` of `{}` has {} registers and takes {}", wanted.name, opcode_text(instr),
+                                  given.elements.size(), length),
+                      given.span, 0};
+    }
+    for (const Operand& element : given.elements) {
+      if (element.kind == Operand::Kind::Sink) continue;
+      if (auto mismatch = scalar(wanted, element, type, instr)) return mismatch;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Mismatch> pack(const OperandSpec& wanted, const Operand& given, Type type, const Instr& instr) const {
+    if (given.kind != Operand::Kind::Vector || given.elements.empty()) {
+      return Mismatch{&kOperandKind, fmt::format("operand `{}` of `{}` is a vector", wanted.name, opcode_text(instr)),
+                      given.span, 0};
+    }
+    const auto count = static_cast<unsigned>(given.elements.size());
+    const unsigned size = byte_size(type) / count;
+    if (size * count != byte_size(type) || (count != 2 && count != 4)) {
+      return Mismatch{&kVectorLength, fmt::format("{} elements do not make up `.{}`", count, name(type)), given.span,
+                      0};
+    }
+    for (const Operand& element : given.elements) {
+      if (element.kind == Operand::Kind::Sink || element.kind == Operand::Kind::Int) continue;
+      if (element.kind == Operand::Kind::Reg) {
+        const Register& reg = function_->registers[element.reg];
+        if (byte_size(reg.type) == size && reg.type != Type::pred) continue;
+        return Mismatch{&kOperandType,
+                        fmt::format("`{}` is `.{}`: {} elements of `.{}` are {} bits wide", reg.name, name(reg.type),
+                                    count, name(type), 8 * size),
+                        element.span, 0};
+      }
+      if (element.kind == Operand::Kind::Float) continue;
+      return Mismatch{&kOperandKind, fmt::format("{} in a vector", describe(element)), element.span, 0};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Mismatch> scalar(const OperandSpec& wanted, const Operand& given, Type type, const Instr& instr) const {
+    const auto wrong_kind = [&](std::string_view rule) {
+      return Mismatch{
+          &kOperandKind,
+          fmt::format("operand `{}` of `{}` is {}: {}", wanted.name, opcode_text(instr), describe(given), rule),
+          given.span, 0};
+    };
+    if (given.is_negated && !wanted.is_negatable && type != Type::pred) return wrong_kind("only a predicate takes `!`");
+    switch (given.kind) {
+      case Operand::Kind::Reg: {
+        const Register& reg = function_->registers[given.reg];
+        if (goes_with(reg.type, type, wanted.allows_wider)) return std::nullopt;
+        return Mismatch{&kOperandType,
+                        fmt::format("operand `{}` of `{}` is `{}` of type `.{}`, which does not go with "
+                                    "`.{}`",
+                                    wanted.name, opcode_text(instr), reg.name, name(reg.type), name(type)),
+                        given.span, 0};
+      }
+      case Operand::Kind::Sink:
+        if (wanted.allows_sink) return std::nullopt;
+        return wrong_kind("a register is read or written here");
+      case Operand::Kind::Int:
+        if (wanted.is_dest) return wrong_kind("a result needs a register");
+        if (class_of(type) == Class::Real && byte_size(type) >= 4) return wrong_kind("a real number is needed");
+        return std::nullopt;
+      case Operand::Kind::Float:
+        if (wanted.is_dest) return wrong_kind("a result needs a register");
+        if (class_of(type) == Class::Int || class_of(type) == Class::Pred) return wrong_kind("an integer is needed");
+        return std::nullopt;
+      case Operand::Kind::Special:
+        if (wanted.is_dest) return wrong_kind("a special register cannot be written");
+        return std::nullopt;
+      case Operand::Kind::Variable:
+        if (wanted.allows_symbol) return std::nullopt;
+        return wrong_kind("the address of a variable is taken with `mov`, and its value read with `ld`");
+      case Operand::Kind::Function:
+        if (wanted.allows_symbol) return std::nullopt;
+        return wrong_kind("the address of a function is taken with `mov`");
+      default:
+        return wrong_kind("a register or a constant is needed");
+    }
+  }
+
+  std::string describe(const Operand& given) const {
+    switch (given.kind) {
+      case Operand::Kind::Reg:
+        return fmt::format("the register `{}`", function_->registers[given.reg].name);
+      case Operand::Kind::Int:
+        return "an integer constant";
+      case Operand::Kind::Float:
+        return "a real constant";
+      case Operand::Kind::Special:
+        return fmt::format("the special register `{}`", special_text(given.special, given.axis));
+      case Operand::Kind::Variable:
+        return fmt::format("the variable `{}`", module_.variables[given.variable].name);
+      case Operand::Kind::Function:
+        return fmt::format("the function `{}`", given.symbol);
+      case Operand::Kind::Label:
+        return "a label";
+      case Operand::Kind::Address:
+        return "an address";
+      case Operand::Kind::Vector:
+        return "a vector";
+      case Operand::Kind::Pair:
+        return "a pair";
+      case Operand::Kind::Sink:
+        return "`_`";
+      case Operand::Kind::List:
+        return "a list";
+    }
+    return "an operand";
+  }
+
+  Module& module_;
+  Findings& findings_;
+  Function* function_ = nullptr;
+  bool any_error_ = false;
+  Filling filling_;
+};
+
+}  // namespace
+
+std::optional<CheckedModule> check(Module module, Findings& findings) {
+  if (!Validator(module, findings).run()) return std::nullopt;
+  return CheckedModule(std::make_shared<const Module>(std::move(module)));
+}
+
+}  // namespace plumb::ptx
