@@ -96,14 +96,15 @@ Real Field::from_word(Format f, const Word& word) {
   }
   const ValueId id = whole_value(word.tags, size, 0);
   if (id == kNoValue) return mixed(w, f);
-  const field::Value& v = w.peek(id);
-  if (v.is_broken() || v.format() == f) return {id};
-  if (f == Format::Tf32 && v.format() == Format::F32) {
+  if (id < kFirstValue) return {id};
+  const Format have = w.format_of(id);
+  if (have == f) return {id};
+  if (f == Format::Tf32 && have == Format::F32) {
     return w.finish(f, w.copy(f, id), {.round = Round::Rz});  // the low bits are ignored
   }
-  if (f == Format::F32 && v.format() == Format::Tf32) return {w.copy(f, id)};
+  if (f == Format::F32 && have == Format::Tf32) return {w.copy(f, id)};
   w.raise(kFieldBitView,
-          std::string("the bits of a ") + std::string(name(v.format())) + " are read as a " + std::string(name(f)));
+          std::string("the bits of a ") + std::string(name(have)) + " are read as a " + std::string(name(f)));
   return {field::kPoisonId};
 }
 

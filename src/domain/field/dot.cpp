@@ -11,18 +11,12 @@
 namespace plumb::domain {
 namespace {
 
-using field::Kind;
+using field::Deferred;
+using field::Line;
+using field::Panel;
 using field::Value;
 using field::Worker;
 using Real = Field::Real;
-
-// What a row of the left operand, or a column of the right one, has at most.
-struct Line {
-  Value most;                  // counts, flags, valid, degrees; residues unused
-  float all_denominators = 0;  // their sum, for lines that do not share one
-  bool is_uniform = true;      // one denominator throughout
-  bool is_empty = true;
-};
 
 // Whether two values agree in all that a line keeps. Most operands are inputs, which do.
 bool is_alike(const Value& a, const Value& b) {
@@ -57,6 +51,19 @@ void include(Line& line, const Value& v) {
   if (!is_same_sign) most.set(is_non_negative ? Sign::NonNegative : Sign::Unknown);
 }
 
+// What two lines have at most, put end to end.
+void include(Line& line, const Line& other) {
+  if (line.is_empty) {
+    line = other;
+    return;
+  }
+  const float denominators = line.all_denominators + other.all_denominators;
+  const bool is_uniform = other.is_uniform;
+  include(line, other.most);
+  line.all_denominators = denominators;
+  line.is_uniform = line.is_uniform && is_uniform;
+}
+
 bool is_alike(const Line& a, const Line& b) { return a.is_uniform && b.is_uniform && is_alike(a.most, b.most); }
 
 // Roundings of one step over the shape's K, by class of the accumulator.
@@ -72,16 +79,35 @@ RoundingClass accumulation_class(const DotShape& shape) {
   return shape.a == Format::F32 || shape.a == Format::F64 ? RoundingClass::F32 : RoundingClass::TensorCore;
 }
 
-// The value of each operand, packed; false when one is infinite, NaN or undefined, which a product spreads.
-bool pack(Worker& w, Format f, const Real* from, std::size_t count, const Value** values) {
+// Ids of the operands; false when one is infinite, NaN or undefined, which a product spreads.
+bool collect(Worker& w, Format f, const Real* from, std::size_t count, std::vector<ValueId>& ids) {
+  ids.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const Real& x = from[i];
-    if (x.is_concrete() && (ieee::is_nan(f, x.bits) || ieee::is_infinite(f, x.bits))) return false;
-    const Value& v = x.is_concrete() ? w.get(w.lift(f, x.bits)) : w.get(x.id);
-    if (v.is_broken()) return false;
-    values[i] = &v;
+    if (x.is_concrete()) {
+      if (ieee::is_nan(f, x.bits) || ieee::is_infinite(f, x.bits)) return false;
+      ids[i] = w.lift(f, x.bits);
+    } else if (x.id < kFirstValue) {
+      return false;
+    } else {
+      ids[i] = x.id;
+    }
   }
   return true;
+}
+
+// The residues of a panel and what its rows have at most.
+void pack(Worker& w, std::uint32_t index) {
+  Panel& panel = w.deferred.panel(index);
+  if (panel.packed != nullptr) return;
+  field::Residues* const packed = w.deferred.room(panel.ids.size());
+  panel.lines.assign(panel.rows, {});
+  for (std::size_t i = 0; i < panel.ids.size(); ++i) {
+    const Value& v = w.get(panel.ids[i]);
+    packed[i] = v.residues;
+    include(panel.lines[i / panel.k], v);
+  }
+  panel.packed = packed;
 }
 
 // Everything but the residues of a row's product with a column.
@@ -103,66 +129,109 @@ Real one_by_one(Field& field, const DotShape& shape, const Real* a, const Real* 
   return c;
 }
 
+// Rows of a matrix whose ids are given by columns.
+void transpose(const std::vector<ValueId>& from, std::uint32_t rows, std::uint32_t columns, std::vector<ValueId>& to) {
+  to.resize(from.size());
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    for (std::uint32_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
+  }
+}
+
+// Computes a step with the steps before it, back to one that is computed.
+void compute(Worker& w, std::uint32_t last) {
+  Deferred& deferred = w.deferred;
+  std::vector<std::uint32_t> chain;
+  std::uint32_t at = last;
+  while (at != Deferred::kNone && deferred.step(at).made.empty()) {
+    chain.push_back(at);
+    at = deferred.step(at).previous;
+  }
+  std::reverse(chain.begin(), chain.end());
+  const std::vector<ValueId> addends = at != Deferred::kNone ? deferred.step(at).made : deferred.step(chain[0]).addends;
+  for (const ValueId id : addends) w.get(id);
+  const DotShape shape = deferred.step(last).shape;
+  const std::uint32_t m = shape.m, n = shape.n;
+  std::vector<field::Segment> segments;
+  std::vector<Line> rows(m), columns(n);
+  unsigned depth = 0;
+  for (const std::uint32_t index : chain) {
+    const std::uint32_t left = deferred.step(index).left, right = deferred.step(index).right;
+    pack(w, left);
+    pack(w, right);
+    const Panel &a = deferred.panel(left), &b = deferred.panel(right);
+    segments.push_back({a.packed, b.packed, a.k});
+    for (std::uint32_t i = 0; i < m; ++i) include(rows[i], a.lines[i]);
+    for (std::uint32_t j = 0; j < n; ++j) include(columns[j], b.lines[j]);
+    depth += accumulation_depth(deferred.step(index).shape);
+  }
+  std::vector<field::Residues> sums(std::size_t{m} * n);
+  const field::Modulus& modulus = w.shared.modulus;
+  field::block_product(modulus, segments, m, n, sums.data());
+  // What follows from operands alike is worked out once.
+  const Line *last_row = nullptr, *last_column = nullptr;
+  const Value* last_addend = nullptr;
+  const auto rounded = static_cast<unsigned>(accumulation_class(shape));
+  Value product, result;
+  std::vector<ValueId> made(sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Line &row = rows[i / n], &column = columns[i % n];
+    const Value& addend = addends.empty() ? w.peek(field::kZeroId) : w.peek(addends[i]);
+    if (last_row == nullptr || !is_alike(row, *last_row) || !is_alike(column, *last_column)) {
+      multiply(row, column, shape.acc, sums[i], product);
+      last_addend = nullptr;
+    }
+    if (last_addend == nullptr || !is_alike(addend, *last_addend)) {
+      const Sign s = field::sign_of_sum(product.sign(), addend.sign());
+      field::derive_sum(result, product, addend, shape.acc, s);
+      result.counts[rounded] = static_cast<std::uint16_t>(std::min(result.counts[rounded] + depth, 0x7fffU));
+    }
+    last_row = &row;
+    last_column = &column;
+    last_addend = &addend;
+    result.residues = field::add(modulus, sums[i], addend.residues);
+    w.allocate(made[i]) = result;
+  }
+  deferred.step(last).made = std::move(made);
+}
+
 }  // namespace
+
+field::Value& field::Worker::materialise(ValueId id) {
+  const std::uint32_t index = deferred.step_of(id);
+  if (deferred.step(index).made.empty()) {
+    const ValueId saved = fresh;
+    compute(*this, index);
+    fresh = saved;
+  }
+  const Deferred::Step& step = deferred.step(index);
+  return shared.arena.at(step.made[id - step.first]);
+}
 
 void Field::dot(const DotShape& shape, const Real* a, const Real* b, const Real* c, Real* out) {
   Inner& w = *inner_;
-  const field::Modulus& modulus = w.shared.modulus;
   const std::uint32_t m = shape.m, n = shape.n, k = shape.k;
-  const std::size_t left = std::size_t{m} * k, right = std::size_t{k} * n, results = std::size_t{m} * n;
-  w.pointers.resize(left + right + results);
-  const Value **const x = w.pointers.data(), **const y = x + left, **const z = y + right;
-  if (!pack(w, shape.a, a, left, x) || !pack(w, shape.b, b, right, y) || !pack(w, shape.acc, c, results, z)) {
+  const std::size_t results = std::size_t{m} * n;
+  std::vector<ValueId>&left = w.left_ids, &right = w.right_ids, &addends = w.addend_ids;
+  const bool is_finite = collect(w, shape.a, a, std::size_t{m} * k, left) &&
+                         collect(w, shape.b, b, std::size_t{k} * n, right) &&
+                         collect(w, shape.acc, c, results, addends);
+  if (!is_finite) {
     std::vector<Real> made(results);
     for (std::size_t i = 0; i < results; ++i) made[i] = one_by_one(*this, shape, a + i / n * k, b + i % n, c[i]);
     std::copy(made.begin(), made.end(), out);
     return;
   }
-  w.packed.resize(left + right + results);
-  field::Residues *const p = w.packed.data(), *const q = p + left, *const r = q + right;
-  std::vector<Line> lines(m + n);
-  Line *const rows = lines.data(), *const columns = rows + m;
-  for (std::uint32_t i = 0; i < m; ++i) {
-    for (std::uint32_t l = 0; l < k; ++l) {
-      const Value& v = *x[i * k + l];
-      p[i * k + l] = v.residues;
-      include(rows[i], v);
-    }
-  }
-  for (std::uint32_t l = 0; l < k; ++l) {
-    for (std::uint32_t j = 0; j < n; ++j) {
-      const Value& v = *y[l * n + j];
-      q[j * k + l] = v.residues;
-      include(columns[j], v);
-    }
-  }
-  field::block_product(modulus, p, q, m, n, k, r);
-  const auto depth = static_cast<std::uint16_t>(std::min(accumulation_depth(shape), 0x7fffU));
-  const auto rounded = static_cast<unsigned>(accumulation_class(shape));
-  // What follows from operands alike is worked out once.
-  const Line *last_row = nullptr, *last_column = nullptr;
-  const Value* last_sum = nullptr;
-  Value product, result;
-  for (std::uint32_t i = 0; i < m; ++i) {
-    for (std::uint32_t j = 0; j < n; ++j) {
-      const Line &row = rows[i], &column = columns[j];
-      const std::size_t at = std::size_t{i} * n + j;
-      if (last_row == nullptr || !is_alike(row, *last_row) || !is_alike(column, *last_column)) {
-        multiply(row, column, shape.acc, r[at], product);
-        last_sum = nullptr;
-      }
-      if (last_sum == nullptr || !is_alike(*z[at], *last_sum)) {
-        field::derive_sum(result, product, *z[at], shape.acc, field::sign_of_sum(product.sign(), z[at]->sign()));
-        result.counts[rounded] = static_cast<std::uint16_t>(std::min(result.counts[rounded] + depth, 0x7fff));
-      }
-      last_row = &row;
-      last_column = &column;
-      last_sum = z[at];
-      result.residues = field::add(modulus, r[at], z[at]->residues);
-      ValueId id;
-      w.allocate(id) = result;
-      out[at] = {id};
-    }
+  const bool adds_nothing = std::all_of(
+      c, c + results, [&](const Real& x) { return x.is_concrete() && ieee::magnitude(shape.acc, x.bits) == 0; });
+  if (adds_nothing) addends.clear();
+  const std::uint32_t left_panel = w.deferred.panel(left, m, k);
+  transpose(right, k, n, w.column_ids);
+  const std::uint32_t right_panel = w.deferred.panel(w.column_ids, n, k);
+  const std::uint32_t step = w.deferred.add(shape, left_panel, right_panel, addends);
+  const ValueId first = w.deferred.step(step).first;
+  if (first == kNoValue) compute(w, step);
+  for (std::size_t i = 0; i < results; ++i) {
+    out[i] = {first != kNoValue ? first + static_cast<ValueId>(i) : w.deferred.step(step).made[i]};
   }
 }
 

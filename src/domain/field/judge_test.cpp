@@ -221,6 +221,55 @@ TEST(FieldDot, IsTheSumOfProductsInAnySteps) {
   EXPECT_EQ(lab.field.signature(once[0]).count(RoundingClass::F32), 0);
 }
 
+// Results are computed when they are read, a chain of steps at once: wherever one reads, the values are the same.
+TEST(FieldDot, IntermediateResultsCanBeReadKeptAndContinued) {
+  Dot lab;
+  const DotShape s{.m = 4, .n = 4, .k = 8, .a = Format::BF16, .b = Format::BF16};
+  const auto a = lab.xs(0, 32), b = lab.xs(100, 32), d = lab.xs(200, 32);
+  const std::vector<Real> zero(16, lab.c(0));
+  const auto first = lab.run(s, a, b, zero);
+  const auto second = lab.run(s, b, d, first), third = lab.run(s, a, d, second);
+  EXPECT_TRUE(lab.same(third[5],
+                       lab.add(lab.add(lab.entry(s, a, b, 1, 1), lab.entry(s, b, d, 1, 1)), lab.entry(s, a, d, 1, 1))));
+  EXPECT_TRUE(lab.same(first[7], lab.entry(s, a, b, 1, 3)));
+  EXPECT_TRUE(lab.same(second[7], lab.add(lab.entry(s, a, b, 1, 3), lab.entry(s, b, d, 1, 3))));
+  const auto fourth = lab.run(s, d, d, second);  // another continuation of the same sums
+  EXPECT_TRUE(lab.same(fourth[0], lab.add(second[0], lab.entry(s, d, d, 0, 0))));
+  std::vector<Real> scaled;
+  for (const Real& v : third) scaled.push_back(lab.mul(v, lab.c(3)));
+  EXPECT_TRUE(lab.same(lab.run(s, a, b, scaled)[2], lab.add(lab.mul(third[2], lab.c(3)), first[2])));
+  auto swapped = second;
+  std::swap(swapped[0], swapped[1]);
+  EXPECT_TRUE(lab.same(lab.run(s, d, d, swapped)[0], lab.add(second[1], lab.entry(s, d, d, 0, 0))));
+  EXPECT_EQ(lab.field.signature(third[0]).count(RoundingClass::TensorCore), 6);
+}
+
+TEST(FieldDot, AResultFeedsTheNextProductAndOutlivesItsUnit) {
+  Dot lab;
+  Buffer& out = lab.memory.add("out", 64, Init::Undefined, Format::F32);
+  const DotShape s{.m = 4, .n = 4, .k = 4, .a = Format::BF16, .b = Format::BF16};
+  const auto a = lab.xs(0, 16), b = lab.xs(100, 16);
+  const std::vector<Real> zero(16, lab.c(0));
+  std::vector<Real> narrow;
+  for (const Real& v : lab.run(s, a, b, zero)) narrow.push_back(lab.field.convert(Format::BF16, Lab::kF, v, {}));
+  const auto chained = lab.run(s, narrow, b, zero);
+  Real expected = lab.c(0);
+  for (unsigned l = 0; l < 4; ++l) {
+    expected = lab.fma(lab.entry(s, a, b, 2, l), lab.field.convert(Lab::kF, Format::BF16, b[l * 4 + 1], {}), expected);
+  }
+  EXPECT_TRUE(lab.same(chained[9], expected));
+  EXPECT_EQ(lab.field.degree(chained[9]), 3);
+  const auto before = lab.field.residues(Lab::kF, chained[9]);
+  const Word word = lab.field.to_word(Lab::kF, chained[9]);
+  const std::byte bytes[4] = {};
+  lab.field.store(out, 0, 4, bytes, word.tags);
+  lab.field.end_unit();
+  lab.field.begin_unit();
+  const auto other = lab.run(s, b, a, zero);
+  EXPECT_TRUE(lab.same(other[0], lab.entry(s, b, a, 0, 0)));
+  EXPECT_EQ(lab.field.residues(Lab::kF, lab.field.read(out, 0, Lab::kF)), before);
+}
+
 TEST(FieldDot, NarrowAccumulatorsShow) {
   Dot lab;
   const DotShape s{.m = 4, .n = 4, .k = 16, .a = Format::F16, .b = Format::F16, .acc = Format::F16};

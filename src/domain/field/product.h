@@ -3,14 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "domain/field/residue.h"
 
 namespace plumb::domain::field {
 
-// out[i * n + j] = sum over k of a[i * k + l] * b[j * k + l], reduced; all in Montgomery form. `a` has m rows, `b` has
-// n rows (the columns of the right operand), each of k numbers, contiguous.
-void block_product(const Modulus& modulus, const Residues* a, const Residues* b, std::uint32_t m, std::uint32_t n,
-                   std::uint32_t k, Residues* out);
+// `k` columns of the left operand and as many rows of the right one: `a` has m rows, `b` has n rows (the right
+// operand's columns), each of k numbers, contiguous.
+struct Segment {
+  const Residues* a = nullptr;
+  const Residues* b = nullptr;
+  std::uint32_t k = 0;
+};
+
+// out[i * n + j] = sum over segments and l of a[i * k + l] * b[j * k + l], reduced; all in Montgomery form.
+void block_product(const Modulus& modulus, std::span<const Segment> segments, std::uint32_t m, std::uint32_t n,
+                   Residues* out);
 
 }  // namespace plumb::domain::field

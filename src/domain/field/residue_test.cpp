@@ -100,7 +100,8 @@ TEST(BlockProduct, AgreesWithOneProductAtATimeForEveryTileShape) {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = i % 3 == 0 ? sub(m, {}, m.one) : random_residues(m, i);
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = random_residues(m, 77777 + i);
     for (unsigned i = 0; i < kLaneCount; ++i) a[0].lane[i] = b[0].lane[i] = m.prime.lane[i] - 1;
-    block_product(m, a.data(), b.data(), s.m, s.n, s.k, out.data());
+    const Segment whole{a.data(), b.data(), s.k};
+    block_product(m, {&whole, 1}, s.m, s.n, out.data());
     for (std::uint32_t i = 0; i < s.m; ++i) {
       for (std::uint32_t j = 0; j < s.n; ++j) {
         Residues expected;
@@ -121,7 +122,8 @@ TEST(BlockProduct, HoldsSixtyFourLargestProducts) {
     for (unsigned i = 0; i < kLaneCount; ++i) largest.lane[i] = m.prime.lane[i] - 1;
     const std::vector<Residues> a(rows * k, largest);
     std::vector<Residues> out(rows * rows);
-    block_product(m, a.data(), a.data(), rows, rows, k, out.data());
+    const Segment whole{a.data(), a.data(), k};
+    block_product(m, {&whole, 1}, rows, rows, out.data());
     Residues expected;
     for (std::uint32_t l = 0; l < k; ++l) expected = add(m, expected, mul(m, largest, largest));
     for (const Residues& r : out) EXPECT_EQ(key(r), key(expected));

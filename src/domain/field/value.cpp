@@ -17,20 +17,23 @@ Arena::~Arena() {
   for (std::uint32_t i = 0; i < used_; ++i) std::free(chunks_[i].load(std::memory_order_relaxed));
 }
 
-std::uint32_t Arena::add_chunk(bool is_temporary) {
+std::uint32_t Arena::add_chunk(bool is_temporary, bool has_memory) {
   const std::lock_guard lock(mutex_);
   if (used_ == kChunks) return kNoChunk;
+  is_temporary_[used_] = is_temporary;
+  if (!has_memory) return used_++;
   void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
   if (memory == nullptr) return kNoChunk;
   madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
-  is_temporary_[used_] = is_temporary;
   chunks_[used_].store(static_cast<Value*>(memory), std::memory_order_release);
   return used_++;
 }
 
 std::uint64_t Arena::bytes() const {
   const std::lock_guard lock(mutex_);
-  return used_ * std::uint64_t{kChunkBytes};
+  std::uint64_t with_memory = 0;
+  for (std::uint32_t i = 0; i < used_; ++i) with_memory += chunks_[i].load(std::memory_order_relaxed) != nullptr;
+  return with_memory * kChunkBytes;
 }
 
 bool Cursor::advance() {

@@ -88,8 +88,10 @@ class Arena {
 
   Value& at(ValueId id) { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed)[id & (kChunkSize - 1)]; }
   bool is_temporary(ValueId id) const { return is_temporary_[id >> kChunkBits]; }
+  // Whether the id is of a chunk without memory: a worker's product that is not computed yet (deferred.h).
+  bool is_deferred(ValueId id) const { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed) == nullptr; }
   // kNoChunk when ids or memory ran out.
-  std::uint32_t add_chunk(bool is_temporary);
+  std::uint32_t add_chunk(bool is_temporary, bool has_memory = true);
   std::uint64_t bytes() const;
 
  private:

@@ -30,7 +30,8 @@ Worker::Worker(Shared& context)
       permanent(context.arena, false),
       pair_memo(4096),
       elements(context.modulus),
-      predicates(context.modulus) {
+      predicates(context.modulus),
+      deferred(context.arena) {
   PLUMB_CHECK(permanent.allocate(scratch) != nullptr);
   peek(scratch) = Value{};
 }
@@ -161,6 +162,7 @@ void Field::begin_unit() {
   w.pair_memo.assign(w.pair_memo.size(), {});
   w.inverses.fill({});
   w.elements.clear();
+  w.deferred.clear();
   w.noted_scales.fill(kNoValue);
   w.predicates.clear();
 }

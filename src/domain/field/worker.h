@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "domain/field/deferred.h"
 #include "domain/field/elements.h"
 #include "domain/field/number.h"
 #include "domain/field/predicate.h"
@@ -28,9 +29,14 @@ struct Worker {
 
   // --- values (worker.cpp)
   Value& allocate(ValueId& id);
-  Value& peek(ValueId id) { return shared.arena.at(id); }  // residues may be lazy
+  Value& peek(ValueId id) {  // residues may be lazy
+    if (shared.arena.is_deferred(id)) [[unlikely]]
+      return materialise(id);
+    return shared.arena.at(id);
+  }
+  Format format_of(ValueId id) { return shared.arena.is_deferred(id) ? Format::F32 : shared.arena.at(id).format(); }
   Value& get(ValueId id) {
-    Value& v = shared.arena.at(id);
+    Value& v = peek(id);
     if ((v.kind & kLazy) != 0) force(v);
     return v;
   }
@@ -61,6 +67,9 @@ struct Worker {
   ValueId odd_atom(Format f, ValueId a, Purpose purpose);
   ValueId even_atom(Format f, ValueId a, Purpose purpose);
   bool equal(ValueId a, ValueId b) { return a == b || key(get(a).residues) == key(get(b).residues); }
+
+  // --- matrix products (dot.cpp)
+  Value& materialise(ValueId id);  // of a deferred product
 
   // --- functions (functions.cpp)
   // Base two. `is_counted`: a step of the program, not one of a normal form.
@@ -126,9 +135,8 @@ struct Worker {
   Facts facts;                   // `atoms`: of this unit
   std::uint64_t most_atoms = 0;  // of any unit before
   std::unordered_set<Key, KeyHash> denominators, radicands, log_arguments;
-  // Of the matrix product.
-  std::vector<const Value*> pointers;
-  std::vector<Residues> packed;
+  Deferred deferred;
+  std::vector<ValueId> left_ids, right_ids, column_ids, addend_ids;  // of the matrix product at hand
 };
 
 }  // namespace plumb::domain::field
