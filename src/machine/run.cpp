@@ -400,19 +400,12 @@ bool WarpRun<D>::gather(const Op<D>& op, std::uint32_t member) {
 
 template <class D>
 bool WarpRun<D>::select_members(Slot member_slot, std::uint32_t& member) {
-  const auto first = static_cast<unsigned>(std::countr_zero(this->mask_));
+  const Lane<std::uint32_t>* members = this->concrete_lanes(member_slot, "the member mask");
+  if (members == nullptr) return false;
+  member = members[std::countr_zero(this->mask_)];
   std::uint32_t same = 0;
-  bool is_good = true;
-  for_lanes(this->mask_, [&](unsigned lane) {
-    const std::optional<std::uint64_t> value = this->concrete(member_slot, 4, lane, "the member mask");
-    if (!value) {
-      is_good = false;
-      return;
-    }
-    if (lane == first) member = static_cast<std::uint32_t>(*value);
-    if (static_cast<std::uint32_t>(*value) == member) same |= 1u << lane;
-  });
-  if (!is_good) return false;
+  for (unsigned lane = 0; lane < kLanes; ++lane) same |= static_cast<std::uint32_t>(members[lane] == member) << lane;
+  same &= this->mask_;
   if ((same & ~member) != 0) {
     this->fault(kCollective, thread_name(static_cast<unsigned>(std::countr_zero(same & ~member))) +
                                  " is not in its own member mask");

@@ -134,7 +134,7 @@ void Warp<D>::write_reals(Format format, Slot slot, unsigned parts, const Real* 
 }
 
 template <class D>
-std::optional<std::uint64_t> Warp<D>::concrete(Slot slot, unsigned width, unsigned lane, const char* use) {
+std::optional<std::uint64_t> Warp<D>::concrete_tagged(Slot slot, unsigned width, unsigned lane, const char* use) {
   const Word value = word(slot, width, lane);
   if constexpr (D::kHasTags) {
     for (unsigned i = 0; i < width; ++i) {

@@ -133,7 +133,22 @@ class Warp {
   // -- Words: bits with tags. `width` is the register's bytes a lane (2, 4 or 8). -----------------------------------
   Word word(Slot slot, unsigned width, unsigned lane) const;
   // The bits of a lane that must be concrete, because they steer something; empty after a fault. `use` names what for.
-  std::optional<std::uint64_t> concrete(Slot slot, unsigned width, unsigned lane, const char* use);
+  std::optional<std::uint64_t> concrete(Slot slot, unsigned width, unsigned lane, const char* use) {
+    if (!is_plain(slot)) return concrete_tagged(slot, width, lane, use);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, regs_ + slot + lane * width, width);
+    return bits;
+  }
+  // The same of 32-bit registers in all lanes of mask(); null after a fault. The other lanes hold anything.
+  const Lane<std::uint32_t>* concrete_lanes(Slot slot, const char* use) {
+    bool is_good = true;
+    if (!is_plain(slot)) {
+      for (std::uint32_t left = mask_; left != 0; left &= left - 1) {
+        is_good = is_good && concrete_tagged(slot, 4, static_cast<unsigned>(std::countr_zero(left)), use);
+      }
+    }
+    return is_good ? lanes<std::uint32_t>(slot) : nullptr;
+  }
   // Writes the lanes of mask().
   void write_words(Slot slot, unsigned width, const Word (&words)[kLanes]);
   static bool has_tag(const Word& word, unsigned width) {
@@ -188,6 +203,7 @@ class Warp {
   void clear_tags(Slot slot, unsigned width);
   void settle_pred(PredSlot slot);
   void mix_pred(PredSlot slot);
+  std::optional<std::uint64_t> concrete_tagged(Slot slot, unsigned width, unsigned lane, const char* use);
   void materialise(Slot slot, unsigned width);
 
   D* dom_ = nullptr;

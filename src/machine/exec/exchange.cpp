@@ -26,46 +26,65 @@ bool meet(Warp<D>& warp, const Op<D>& op) {
   return run_of(warp).gather_members(op, warp.listed(op, 0), member);
 }
 
+struct ShflSource {
+  unsigned lane = 0;
+  bool is_in_range = false;
+};
+
+ShflSource shfl_source(ShflMode mode, unsigned lane, std::uint32_t b_operand, std::uint32_t c_operand) {
+  const unsigned b = b_operand & 31, clamp = c_operand & 31, segment = c_operand >> 8 & 31;
+  const unsigned low = lane & segment, high = low | (clamp & ~segment & 31);
+  ShflSource from;
+  switch (mode) {
+    case ShflMode::Up:
+      from = {lane - b, static_cast<int>(lane) - static_cast<int>(b) >= static_cast<int>(high)};
+      break;
+    case ShflMode::Down:
+      from = {lane + b, lane + b <= high};
+      break;
+    case ShflMode::Bfly:
+      from = {lane ^ b, (lane ^ b) <= high};
+      break;
+    case ShflMode::Idx:
+      from.lane = low | (b & ~segment & 31);
+      from.is_in_range = from.lane <= high;
+      break;
+  }
+  if (!from.is_in_range) from.lane = lane;
+  return from;
+}
+
 template <class D>
 void step_shfl(Warp<D>& w, const Op<D>& op) {
   if (!meet(w, op)) return;
-  domain::Word words[kLanes];
-  std::uint32_t in_range = 0;
+  const Lane<std::uint32_t>* b = w.concrete_lanes(op.b, "the lane operand");
+  const Lane<std::uint32_t>* c = w.concrete_lanes(op.c, "the clamp operand");
+  if (b == nullptr || c == nullptr) return;
+  std::uint32_t in_range = 0, missing = 0;
+  std::uint8_t from[kLanes] = {};
   for_lanes(w.mask(), [&](unsigned lane) {
-    const auto b_value = w.concrete(op.b, 4, lane, "the lane operand");
-    const auto c_value = w.concrete(op.c, 4, lane, "the clamp operand");
-    if (!b_value || !c_value) return;
-    const unsigned b = *b_value & 31, clamp = *c_value & 31, segment = *c_value >> 8 & 31;
-    const unsigned low = lane & segment, high = low | (clamp & ~segment & 31);
-    unsigned from = 0;
-    bool is_in_range = false;
-    switch (static_cast<ShflMode>(op.aux)) {
-      case ShflMode::Up:
-        is_in_range = static_cast<int>(lane) - static_cast<int>(b) >= static_cast<int>(high);
-        from = lane - b;
-        break;
-      case ShflMode::Down:
-        from = lane + b, is_in_range = from <= high;
-        break;
-      case ShflMode::Bfly:
-        from = lane ^ b, is_in_range = from <= high;
-        break;
-      case ShflMode::Idx:
-        from = low | (b & ~segment & 31), is_in_range = from <= high;
-        break;
-    }
-    if (!is_in_range) from = lane;
-    if (is_in_range) in_range |= 1u << lane;
-    if ((w.mask() >> from & 1) != 0) {
-      words[lane] = w.word(op.a, 4, from);
-    } else {
-      // The value of a lane that does not take part is undefined.
-      words[lane].bits = D::kHasTags ? 0 : 0xcdcdcdcd;
-      std::fill_n(words[lane].tags, 4, domain::kUndefinedTag);
-    }
+    const ShflSource source = shfl_source(static_cast<ShflMode>(op.aux), lane, b[lane], c[lane]);
+    from[lane] = static_cast<std::uint8_t>(source.lane);
+    if (source.is_in_range) in_range |= 1u << lane;
+    if ((w.mask() >> source.lane & 1) == 0) missing |= 1u << lane;
   });
-  if (w.is_stopped()) return;
-  w.write_words(op.d, 4, words);
+  if (missing == 0 && w.is_plain(op.a)) {
+    std::uint32_t values[kLanes];
+    std::memcpy(values, w.template lanes<std::uint32_t>(op.a), sizeof values);
+    write_lanes<D, std::uint32_t>(w, op.d, [&](unsigned lane) { return values[from[lane] & 31]; });
+  } else {
+    domain::Word words[kLanes];
+    for_lanes(w.mask(), [&](unsigned lane) {
+      if ((missing >> lane & 1) == 0) {
+        words[lane] = w.word(op.a, 4, from[lane]);
+      } else {
+        // The value of a lane that does not take part is undefined.
+        words[lane].bits = D::kHasTags ? 0 : 0xcdcdcdcd;
+        std::fill_n(words[lane].tags, 4, domain::kUndefinedTag);
+      }
+    });
+    w.write_words(op.d, 4, words);
+  }
   w.write_pred(op.p, in_range);
 }
 

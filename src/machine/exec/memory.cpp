@@ -192,6 +192,32 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
   if (w.addresses(op, shape.address_width, address)) store_any(w, op, shape, address);
 }
 
+// A load from the entry's parameters or the constants at an address that all lanes share, into one register.
+template <class D>
+void step_load_uniform(Warp<D>& warp, const Op<D>& op) {
+  auto& w = static_cast<WarpRun<D>&>(warp);
+  const Shape shape = Shape::unpack(op.aux);
+  TaggedBytes loaded;
+  if (!w.load(shape.space, op.imm, shape.size, static_cast<unsigned>(std::countr_zero(w.mask())), loaded)) return;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, loaded.bytes, sizeof bits);
+  bits = extended(bits, shape.size, shape.is_signed);
+  switch (shape.widths[0]) {
+    case 2:
+      write_lanes<D, std::uint16_t>(w, w.listed(op, 0), [=](unsigned) { return static_cast<std::uint16_t>(bits); });
+      break;
+    case 4:
+      write_lanes<D, std::uint32_t>(w, w.listed(op, 0), [=](unsigned) { return static_cast<std::uint32_t>(bits); });
+      break;
+    default:
+      write_lanes<D, std::uint64_t>(w, w.listed(op, 0), [=](unsigned) { return bits; });
+  }
+  if (w.cta().observer() == nullptr) return;
+  std::uint64_t address[kLanes];
+  std::fill_n(address, kLanes, op.imm);
+  w.observe(AccessKind::Read, shape.space, op, w.mask(), shape.size, address);
+}
+
 // Loads into registers of exactly the element's size, in domains where memory is plain bytes.
 template <class D, Space S, class T, unsigned Count>
 void step_load_plain(Warp<D>& warp, const Op<D>& op) {
@@ -307,6 +333,11 @@ StepFn<D> select_access(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) 
   op.list = ctx.list(slots);
   op.aux = shape.pack();
   op.order = order_of(instr);
+  const bool is_fixed = address.base != ptx::Operand::Base::Reg && shape.count == 1 && shape.widths[0] != 0;
+  if (!IsStore && is_fixed &&
+      (shape.space == Space::constant || (shape.space == Space::param && at.offset < kCallParams))) {
+    return &step_load_uniform<D>;
+  }
   return choose_step<D, IsStore>(shape);
 }
 

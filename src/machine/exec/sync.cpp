@@ -21,17 +21,15 @@ constexpr std::uint32_t kAligned = 1, kArrive = 2, kReduce = 4, kHasCount = 8;
 // A value that must be the same in all executing lanes; empty after a fault.
 template <class D>
 std::optional<std::uint32_t> uniform(Warp<D>& w, Slot slot, const char* use) {
-  std::optional<std::uint32_t> value;
+  const Lane<std::uint32_t>* values = w.concrete_lanes(slot, use);
+  if (values == nullptr) return std::nullopt;
+  const std::uint32_t value = values[std::countr_zero(w.mask())];
   for_lanes(w.mask(), [&](unsigned lane) {
-    const auto mine = w.concrete(slot, 4, lane, use);
-    if (!mine) return;
-    if (value && *value != *mine) {
-      w.fault(kBarrier, std::string(use) + " differs between the lanes of a warp: " + std::to_string(*value) + " and " +
-                            std::to_string(*mine));
-    }
-    value = static_cast<std::uint32_t>(*mine);
+    if (values[lane] == value) return;
+    w.fault(kBarrier, std::string(use) + " differs between the lanes of a warp: " + std::to_string(value) + " and " +
+                          std::to_string(values[lane]));
   });
-  return w.is_stopped() ? std::nullopt : value;
+  return w.is_stopped() ? std::nullopt : std::optional(value);
 }
 
 template <class D>
