@@ -12,28 +12,25 @@ namespace {
 
 struct Row {
   std::string_view language, signature;
-  std::uint8_t bits;
-  bool is_float, is_signed;
-  domain::Format format;
 };
 
 // By DType.
 constexpr std::array<Row, 15> kRows = {{
-    {"int1", "i1", 1, false, false, {}},
-    {"int8", "i8", 8, false, true, {}},
-    {"int16", "i16", 16, false, true, {}},
-    {"int32", "i32", 32, false, true, {}},
-    {"int64", "i64", 64, false, true, {}},
-    {"uint8", "u8", 8, false, false, {}},
-    {"uint16", "u16", 16, false, false, {}},
-    {"uint32", "u32", 32, false, false, {}},
-    {"uint64", "u64", 64, false, false, {}},
-    {"float8e4nv", "fp8e4nv", 8, true, false, domain::Format::E4M3},
-    {"float8e5", "fp8e5", 8, true, false, domain::Format::E5M2},
-    {"float16", "fp16", 16, true, false, domain::Format::F16},
-    {"bfloat16", "bf16", 16, true, false, domain::Format::BF16},
-    {"float32", "fp32", 32, true, false, domain::Format::F32},
-    {"float64", "fp64", 64, true, false, domain::Format::F64},
+    {"int1", "i1"},
+    {"int8", "i8"},
+    {"int16", "i16"},
+    {"int32", "i32"},
+    {"int64", "i64"},
+    {"uint8", "u8"},
+    {"uint16", "u16"},
+    {"uint32", "u32"},
+    {"uint64", "u64"},
+    {"float8e4nv", "fp8e4nv"},
+    {"float8e5", "fp8e5"},
+    {"float16", "fp16"},
+    {"bfloat16", "bf16"},
+    {"float32", "fp32"},
+    {"float64", "fp64"},
 }};
 
 const Row& row(DType type) { return kRows[static_cast<unsigned>(type)]; }
@@ -42,13 +39,6 @@ int kind(DType type) { return type == DType::Int1 ? 0 : is_float(type) ? 2 : 1; 
 
 }  // namespace
 
-bool is_float(DType type) { return row(type).is_float; }
-bool is_fp8(DType type) { return type == DType::Fp8E4Nv || type == DType::Fp8E5; }
-bool is_signed(DType type) { return row(type).is_signed; }
-bool is_unsigned(DType type) { return !row(type).is_float && !row(type).is_signed; }
-unsigned bit_width(DType type) { return row(type).bits; }
-unsigned byte_size(DType type) { return (row(type).bits + 7u) / 8u; }
-domain::Format format(DType type) { return row(type).format; }
 std::string_view language_name(DType type) { return row(type).language; }
 
 std::optional<DType> from_language_name(std::string_view name) {
@@ -62,27 +52,6 @@ std::optional<DType> from_signature_name(std::string_view name) {
   const auto* found = std::ranges::find(kRows, name, &Row::signature);
   if (found == kRows.end()) return std::nullopt;
   return static_cast<DType>(found - kRows.begin());
-}
-
-std::int64_t wrap(DType type, std::int64_t value) {
-  switch (type) {
-    case DType::Int1:
-      return value & 1;
-    case DType::Int8:
-      return static_cast<std::int8_t>(value);
-    case DType::Int16:
-      return static_cast<std::int16_t>(value);
-    case DType::Int32:
-      return static_cast<std::int32_t>(value);
-    case DType::UInt8:
-      return static_cast<std::uint8_t>(value);
-    case DType::UInt16:
-      return static_cast<std::uint16_t>(value);
-    case DType::UInt32:
-      return static_cast<std::uint32_t>(value);
-    default:
-      return value;
-  }
 }
 
 Int128 smallest(DType type) { return is_signed(type) ? -(Int128{1} << (bit_width(type) - 1)) : Int128{0}; }

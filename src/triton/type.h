@@ -32,19 +32,47 @@ enum class DType : std::uint8_t {
   Fp64
 };
 
-bool is_float(DType type);
-bool is_fp8(DType type);
-bool is_signed(DType type);    // signed integer wider than one bit
-bool is_unsigned(DType type);  // unsigned integer, int1 included
-unsigned bit_width(DType type);
-unsigned byte_size(DType type);              // in memory; int1 takes one byte
-domain::Format format(DType type);           // of a float type
+constexpr bool is_float(DType type) { return type >= DType::Fp8E4Nv; }
+constexpr bool is_fp8(DType type) { return type == DType::Fp8E4Nv || type == DType::Fp8E5; }
+// Signed integers wider than one bit; int1 counts as unsigned.
+constexpr bool is_signed(DType type) { return type >= DType::Int8 && type <= DType::Int64; }
+constexpr bool is_unsigned(DType type) { return !is_float(type) && !is_signed(type); }
+constexpr unsigned bit_width(DType type) {
+  constexpr std::uint8_t kWidths[] = {1, 8, 16, 32, 64, 8, 16, 32, 64, 8, 8, 16, 16, 32, 64};
+  return kWidths[static_cast<unsigned>(type)];
+}
+constexpr unsigned byte_size(DType type) { return (bit_width(type) + 7) / 8; }  // in memory; int1 takes one byte
+constexpr domain::Format format(DType type) {                                   // of a float type
+  constexpr domain::Format kFormats[] = {domain::Format::E4M3, domain::Format::E5M2, domain::Format::F16,
+                                         domain::Format::BF16, domain::Format::F32,  domain::Format::F64};
+  return is_float(type) ? kFormats[static_cast<unsigned>(type) - static_cast<unsigned>(DType::Fp8E4Nv)]
+                        : domain::Format::F32;
+}
 std::string_view language_name(DType type);  // "float32", "int1"
 std::optional<DType> from_language_name(std::string_view name);
 std::optional<DType> from_signature_name(std::string_view name);  // "fp32", "i32", "u1"
 
 // Two's complement at the type's width, as plumb keeps it: sign-extended when signed, else zero-extended.
-std::int64_t wrap(DType type, std::int64_t value);
+constexpr std::int64_t wrap(DType type, std::int64_t value) {
+  switch (type) {
+    case DType::Int1:
+      return value & 1;
+    case DType::Int8:
+      return static_cast<std::int8_t>(value);
+    case DType::Int16:
+      return static_cast<std::int16_t>(value);
+    case DType::Int32:
+      return static_cast<std::int32_t>(value);
+    case DType::UInt8:
+      return static_cast<std::uint8_t>(value);
+    case DType::UInt16:
+      return static_cast<std::uint16_t>(value);
+    case DType::UInt32:
+      return static_cast<std::uint32_t>(value);
+    default:
+      return value;
+  }
+}
 Int128 smallest(DType type);
 Int128 largest(DType type);
 

@@ -3,7 +3,7 @@
 
     compare_h200.py TRITON_EVALUATE CORPUS_FOLDER
 
-Exits 1 when an output differs by more than rounding: results in 16 bits by one unit in the last place of the larger
+Exits 77 with the reason when NumPy or the corpus is missing, 1 when an output differs by more than rounding: results in 16 bits by one unit in the last place of the larger
 value, f32 by 2^-17 of it, matrix products also by what the sum of their terms' rounding errors allows, integers not at
 all.
 """
@@ -11,7 +11,11 @@ import pathlib
 import sys
 import tempfile
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
 
 import bridge
 import vectors
@@ -57,6 +61,9 @@ def compare(program, corpus, facts, arrays, entry, folder):
 
 def main() -> int:
     program, corpus = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    if not (corpus / "h200" / "h200.npz").is_file():
+        print(f"skipped: no vectors in `{corpus}`")
+        return 77
     facts, arrays = vectors.load(corpus)
     failures = []
     with tempfile.TemporaryDirectory() as folder:

@@ -104,7 +104,7 @@ void spread_undefined(Block<D>& out, const Block<D>& a, const Block<D>& b) {
 template <class D>
 void settle(Context<D>& context, Block<D>& block) {
   if (block.conditions.empty()) return;
-  std::vector<std::int64_t> decided(block.conditions.size());
+  Elements<std::int64_t> decided(block.conditions.size());
   for (std::size_t i = 0; i < decided.size(); ++i) {
     const std::optional<bool> known = context.domain.decide(block.conditions[i].value);
     if (!known) return;
@@ -189,7 +189,7 @@ void real_to_integer(Context<D>& context, const Block<D>& from, Block<D>& out) {
     settle(context, out);
     return;
   }
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0, size = from.size(); i < size; ++i) {
     const auto integer =
         context.domain.to_int(source, from.reals[i], bit_width(target), is_signed(target), domain::Round::Rz);
     context.check();
@@ -203,13 +203,19 @@ void integer_to_real(Context<D>& context, const Block<D>& from, Block<D>& out) {
   if (from.is_abstract()) {
     const auto one = context.domain.constant(target, literal_bits(out.type.element, 1.0));
     const auto zero = context.domain.constant(target, 0);
-    for (std::size_t i = 0; i < from.size(); ++i) {
+    for (std::size_t i = 0, size = from.size(); i < size; ++i) {
       out.reals[i] = context.domain.select(target, from.conditions[i].value, one, zero);
     }
     return;
   }
   const bool is_negative_possible = is_signed(from.type.element);
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  if (is_negative_possible && target == Format::F32) {
+    for (std::size_t i = 0, size = from.size(); i < size; ++i) {
+      out.reals[i] = context.domain.from_int(Format::F32, from.ints[i], FloatMode{});
+    }
+    return;
+  }
+  for (std::size_t i = 0, size = from.size(); i < size; ++i) {
     out.reals[i] = is_negative_possible
                        ? context.domain.from_int(target, from.ints[i], FloatMode{})
                        : context.domain.from_uint(target, static_cast<std::uint64_t>(from.ints[i]), FloatMode{});
@@ -221,7 +227,7 @@ void integer_to_integer(Context<D>& context, const Block<D>& from, Block<D>& out
   if (from.is_abstract()) context.unmodelled(kData, "a condition on abstract data becomes an integer");
   const DType target = out.type.element;
   const bool to_bool = target == DType::Int1 && !out.type.is_pointer;
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0, size = from.size(); i < size; ++i) {
     out.ints[i] = out.type.is_pointer ? from.ints[i] : to_bool ? from.ints[i] != 0 : wrap(target, from.ints[i]);
   }
 }
@@ -260,7 +266,7 @@ BlockPtr<D> bitcast(Context<D>& context, const BlockPtr<D>& block, Type to) {
   auto out = new_block<D>(to, from.shape);
   out->undefined = from.undefined;
   context.count(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0, size = from.size(); i < size; ++i) {
     domain::Word word;
     if (from.is_real()) {
       word = context.domain.to_word(format(from.type.element), from.reals[i]);

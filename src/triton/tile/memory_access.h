@@ -14,32 +14,66 @@ namespace plumb::triton {
 std::string element_text(const Shape& shape, std::size_t index);
 std::string describe_address(const domain::Memory& memory, std::uint64_t address, unsigned size);
 
-template <class D>
+// Calls f.template operator()<element>() with the type as a constant, so that the loops inside are made for it.
+template <class F>
+void with_element(DType element, F f) {
+  switch (element) {
+    case DType::Int1:
+      return f.template operator()<DType::Int1>();
+    case DType::Int8:
+      return f.template operator()<DType::Int8>();
+    case DType::Int16:
+      return f.template operator()<DType::Int16>();
+    case DType::Int32:
+      return f.template operator()<DType::Int32>();
+    case DType::Int64:
+      return f.template operator()<DType::Int64>();
+    case DType::UInt8:
+      return f.template operator()<DType::UInt8>();
+    case DType::UInt16:
+      return f.template operator()<DType::UInt16>();
+    case DType::UInt32:
+      return f.template operator()<DType::UInt32>();
+    case DType::UInt64:
+      return f.template operator()<DType::UInt64>();
+    case DType::Fp8E4Nv:
+      return f.template operator()<DType::Fp8E4Nv>();
+    case DType::Fp8E5:
+      return f.template operator()<DType::Fp8E5>();
+    case DType::Fp16:
+      return f.template operator()<DType::Fp16>();
+    case DType::BF16:
+      return f.template operator()<DType::BF16>();
+    case DType::Fp32:
+      return f.template operator()<DType::Fp32>();
+    case DType::Fp64:
+      return f.template operator()<DType::Fp64>();
+  }
+}
+
+template <class D, DType element_>
 class Access {
  public:
   // `shape` is the block's whose elements are accessed: for messages.
-  Access(Context<D>& context, DType element, const Shape& shape)
-      : context_(context), element_(element), shape_(shape), size_(byte_size(element)), format_(format(element)) {}
+  Access(Context<D>& context, const Shape& shape) : context_(context), shape_(shape) {}
 
   // Reads element `index` of `out` from an address. An element that was never written is marked undefined.
   void load(std::uint64_t address, Block<D>& out, std::size_t index) {
     domain::Buffer& buffer = find(address, "load", index);
     std::byte bytes[8] = {};
     domain::Word word;
-    context_.domain.load(buffer, address - buffer.address, size_, bytes, D::kHasTags ? word.tags : nullptr);
+    context_.domain.load(buffer, address - buffer.address, kSize, bytes, D::kHasTags ? word.tags : nullptr);
     std::memcpy(&word.bits, bytes, sizeof bytes);
     if constexpr (D::kHasTags) {
       if (is_undefined(word)) return mark_undefined(out, index);
     }
-    if (out.is_real()) {
-      out.reals[index] = context_.domain.from_word(format_, word);
-      return;
+    if constexpr (kIsReal) {
+      out.reals[index] = context_.domain.from_word(kFormat, word);
+    } else {
+      if (D::kHasTags && has_tags(word)) abstract_integer(buffer);
+      const auto value = static_cast<std::int64_t>(word.bits);
+      out.ints[index] = element_ == DType::Int1 ? (value & 0xff) != 0 : wrap(element_, value);
     }
-    if constexpr (D::kHasTags) {
-      if (has_tags(word)) abstract_integer(buffer);
-    }
-    const auto value = static_cast<std::int64_t>(word.bits);
-    out.ints[index] = element_ == DType::Int1 ? (value & 0xff) != 0 : wrap(element_, value);
   }
 
   // Writes element `from` of a block of the element's type.
@@ -47,28 +81,32 @@ class Access {
     if (!value.undefined.empty() && value.undefined[from] != 0) undefined_store(address, index);
     domain::Buffer& buffer = find(address, "store", index);
     domain::Word word;
-    if (value.is_real()) {
-      word = context_.domain.to_word(format_, value.reals[from]);
+    if constexpr (kIsReal) {
+      word = context_.domain.to_word(kFormat, value.reals[from]);
     } else {
       word.bits = static_cast<std::uint64_t>(value.ints[from]);
     }
     std::byte bytes[8];
     std::memcpy(bytes, &word.bits, sizeof bytes);
-    context_.domain.store(buffer, address - buffer.address, size_, bytes, D::kHasTags ? word.tags : nullptr);
+    context_.domain.store(buffer, address - buffer.address, kSize, bytes, D::kHasTags ? word.tags : nullptr);
   }
 
   // Elements that the mask leaves out without `other`, and unwritten memory.
   void mark_undefined(Block<D>& out, std::size_t index) {
     if (out.undefined.empty()) out.undefined.resize(out.size());
     out.undefined[index] = 1;
-    if (out.is_real()) out.reals[index] = context_.domain.constant(format_, 0);
+    if constexpr (kIsReal) {
+      out.reals[index] = context_.domain.constant(kFormat, 0);
+    } else {
+      out.ints[index] = 0;
+    }
   }
 
  private:
   domain::Buffer& find(std::uint64_t address, const char* what, std::size_t index) {
     const bool is_same = last_ != nullptr && address >= last_->address && address - last_->address <= last_->size &&
-                         last_->size - (address - last_->address) >= size_;
-    if (!is_same) last_ = context_.memory.find(address, size_);
+                         last_->size - (address - last_->address) >= kSize;
+    if (!is_same) last_ = context_.memory.find(address, kSize);
     if (last_ == nullptr) out_of_bounds(address, what, index);
     return *last_;
   }
@@ -86,22 +124,23 @@ class Access {
   }
   [[noreturn]] void out_of_bounds(std::uint64_t address, const char* what, std::size_t index) {
     context_.fail(kOutOfBounds, fmt::format("the {}{} is outside every tensor: {}", what, element_text(shape_, index),
-                                            describe_address(context_.memory, address, size_)));
+                                            describe_address(context_.memory, address, kSize)));
   }
   [[noreturn]] void undefined_store(std::uint64_t address, std::size_t index) {
     context_.fail(kUndefined, fmt::format("an unspecified value is stored{} to {}", element_text(shape_, index),
-                                          describe_address(context_.memory, address, size_)));
+                                          describe_address(context_.memory, address, kSize)));
   }
   [[noreturn]] void abstract_integer(const domain::Buffer& buffer) {
     context_.unmodelled(kMetadata, fmt::format("`{}` holds abstract values and is loaded as {}: declare it metadata",
                                                buffer.name, language_name(element_)));
   }
 
+  static constexpr bool kIsReal = is_float(element_);
+  static constexpr domain::Format kFormat = format(element_);
+  static constexpr unsigned kSize = byte_size(element_);
+
   Context<D>& context_;
-  DType element_;
   const Shape& shape_;
-  unsigned size_;
-  domain::Format format_;
   domain::Buffer* last_ = nullptr;
 };
 

@@ -70,20 +70,22 @@ Value<D> op_load(Context<D>& context, Arguments<D>& arguments) {
   check_addresses(context, *from, mask);
 
   auto out = new_block<D>({from->type.element, false}, from->shape);
-  Access<D> access(context, from->type.element, from->shape);
   const std::size_t size = from->size();
   context.count(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (!mask || mask->ints[i] != 0) {
-      access.load(static_cast<std::uint64_t>(from->ints[i]), *out, i);
-    } else if (!other || (!other->undefined.empty() && other->undefined[i] != 0)) {
-      access.mark_undefined(*out, i);
-    } else if (out->is_real()) {
-      out->reals[i] = other->reals[i];
-    } else {
-      out->ints[i] = other->ints[i];
+  with_element(from->type.element, [&]<DType element>() {
+    Access<D, element> access(context, from->shape);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!mask || mask->ints[i] != 0) {
+        access.load(static_cast<std::uint64_t>(from->ints[i]), *out, i);
+      } else if (!other || (!other->undefined.empty() && other->undefined[i] != 0)) {
+        access.mark_undefined(*out, i);
+      } else if constexpr (is_float(element)) {
+        out->reals[i] = other->reals[i];
+      } else {
+        out->ints[i] = other->ints[i];
+      }
     }
-  }
+  });
   context.check();
   return BlockPtr<D>(std::move(out));
 }
@@ -92,18 +94,19 @@ template <class D>
 Value<D> op_store(Context<D>& context, Arguments<D>& arguments) {
   const BlockPtr<D> to = pointers(context, arguments[0]);
   refuse_block_pointer_options(context, arguments[3], Value<D>());
-  const DType element = to->type.element;
-  BlockPtr<D> value = cast(context, to_block(context, arguments[1]), {element, false});
+  BlockPtr<D> value = cast(context, to_block(context, arguments[1]), {to->type.element, false});
   if (value->is_abstract()) context.unmodelled(kData, "a condition on abstract data is stored");
   value = broadcast_to(context, value, to->shape);
   const BlockPtr<D> mask = mask_of(context, arguments[2], to->shape);
   check_addresses(context, *to, mask);
-  Access<D> access(context, element, to->shape);
   const std::size_t size = to->size();
   context.count(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (!mask || mask->ints[i] != 0) access.store(static_cast<std::uint64_t>(to->ints[i]), *value, i, i);
-  }
+  with_element(to->type.element, [&]<DType element>() {
+    Access<D, element> access(context, to->shape);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!mask || mask->ints[i] != 0) access.store(static_cast<std::uint64_t>(to->ints[i]), *value, i, i);
+    }
+  });
   context.check();
   return None{};
 }
@@ -205,9 +208,13 @@ Value<D> op_descriptor_load(Context<D>& context, Arguments<D>& arguments) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const auto fill = context.domain.constant(format(type), descriptor.pads_with_nan ? literal_bits(type, nan) : 0);
     out->reals.assign(out->size(), fill);
+  } else {
+    out->ints.assign(out->size(), 0);
   }
-  Access<D> access(context, descriptor.element.element, descriptor.block);
-  visit_inside(descriptor, offsets, [&](std::size_t i, std::uint64_t address) { access.load(address, *out, i); });
+  with_element(descriptor.element.element, [&]<DType element>() {
+    Access<D, element> access(context, descriptor.block);
+    visit_inside(descriptor, offsets, [&](std::size_t i, std::uint64_t address) { access.load(address, *out, i); });
+  });
   context.check();
   return BlockPtr<D>(std::move(out));
 }
@@ -223,8 +230,11 @@ Value<D> op_descriptor_store(Context<D>& context, Arguments<D>& arguments) {
   }
   if (value->is_abstract()) context.unmodelled(kData, "a condition on abstract data is stored");
   context.count(value->size());
-  Access<D> access(context, descriptor.element.element, descriptor.block);
-  visit_inside(descriptor, offsets, [&](std::size_t i, std::uint64_t address) { access.store(address, *value, i, i); });
+  with_element(descriptor.element.element, [&]<DType element>() {
+    Access<D, element> access(context, descriptor.block);
+    visit_inside(descriptor, offsets,
+                 [&](std::size_t i, std::uint64_t address) { access.store(address, *value, i, i); });
+  });
   context.check();
   return None{};
 }
@@ -248,23 +258,25 @@ Value<D> atomic(Context<D>& context, const Value<D>& pointer, const Value<D>& va
   check_addresses(context, *to, mask);
   auto old = new_block<D>(type, to->shape);
   auto one = new_block<D>(type, {});
-  Access<D> access(context, type.element, to->shape);
   const std::size_t size = to->size();
   context.count(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (mask && mask->ints[i] == 0) {
-      access.mark_undefined(*old, i);
-      continue;
+  with_element(type.element, [&]<DType element>() {
+    Access<D, element> access(context, to->shape);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (mask && mask->ints[i] == 0) {
+        access.mark_undefined(*old, i);
+        continue;
+      }
+      const auto address = static_cast<std::uint64_t>(to->ints[i]);
+      access.load(address, *old, i);
+      one->undefined.clear();
+      const bool is_unknown = (!old->undefined.empty() && old->undefined[i] != 0) ||
+                              (!values->undefined.empty() && values->undefined[i] != 0);
+      if (is_unknown) one->undefined.assign(1, 1);
+      update(*one, *old, *values, i);
+      access.store(address, *one, 0, i);
     }
-    const auto address = static_cast<std::uint64_t>(to->ints[i]);
-    access.load(address, *old, i);
-    one->undefined.clear();
-    const bool is_unknown = (!old->undefined.empty() && old->undefined[i] != 0) ||
-                            (!values->undefined.empty() && values->undefined[i] != 0);
-    if (is_unknown) one->undefined.assign(1, 1);
-    update(*one, *old, *values, i);
-    access.store(address, *one, 0, i);
-  }
+  });
   context.check();
   return BlockPtr<D>(std::move(old));
 }

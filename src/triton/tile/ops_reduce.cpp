@@ -74,7 +74,7 @@ void reduce_undefined(Block<D>& out, const Reduction<D>& r) {
 template <class D, class Row>
 BlockPtr<D> reduce_reals(Context<D>& context, const Reduction<D>& r, Row row) {
   auto out = new_block<D>(r.block->type, r.view.reduced);
-  std::vector<typename D::Real> scratch(r.view.inner == 1 ? 0 : r.view.n);
+  Elements<typename D::Real> scratch(r.view.inner == 1 ? 0 : r.view.n);
   for (std::size_t o = 0; o < r.view.outer; ++o) {
     for (std::size_t i = 0; i < r.view.inner; ++i) {
       const typename D::Real* from = r.block->reals.data() + r.view.at(o, 0, i);
@@ -108,21 +108,26 @@ BlockPtr<D> reduce_integers(Context<D>& context, const Reduction<D>& r, IntOp op
   return out;
 }
 
-// Balanced, so that interned maxima over sets stay small.
+// Halves against each other until one is left: interned maxima over sets stay small that way, and each pass is a loop
+// without a chain. n is a power of two; `scratch` has room for half of it.
 template <class D>
-typename D::Real extreme_of(Context<D>& context, Format f, bool is_max, const typename D::Real* from, std::size_t n) {
-  D& d = context.domain;
+typename D::Real extreme_of(D& d, Format f, bool is_max, const typename D::Real* from, std::size_t n,
+                            typename D::Real* scratch) {
   if (n == 1) return from[0];
-  if constexpr (!D::kHasTags) {
-    typename D::Real best = from[0];
-    for (std::size_t k = 1; k < n; ++k) best = is_max ? d.max(f, best, from[k], {}) : d.min(f, best, from[k], {});
-    return best;
+  const auto pass = [&](auto better) {
+    for (std::size_t half = n / 2; half > 0; half /= 2) {
+      for (std::size_t k = 0; k < half; ++k) scratch[k] = better(from[k], from[k + half]);
+      from = scratch;
+    }
+  };
+  if (f == Format::F32 && is_max) {
+    pass([&d](const auto& a, const auto& b) { return d.max(Format::F32, a, b, FloatMode{}); });
+  } else if (is_max) {
+    pass([&d, f](const auto& a, const auto& b) { return d.max(f, a, b, FloatMode{}); });
   } else {
-    const std::size_t half = n / 2;
-    const auto left = extreme_of(context, f, is_max, from, half);
-    const auto right = extreme_of(context, f, is_max, from + half, n - half);
-    return is_max ? d.max(f, left, right, FloatMode{}) : d.min(f, left, right, FloatMode{});
+    pass([&d, f](const auto& a, const auto& b) { return d.min(f, a, b, FloatMode{}); });
   }
+  return scratch[0];
 }
 
 // Small integers become int32 (unsigned ones uint32 when `keeps_sign`), or the type that the source asks for.
@@ -195,8 +200,10 @@ Value<D> extreme(Context<D>& context, Arguments<D>& arguments, bool is_max) {
   const Reduction<D> r = reduction(context, block, arguments[1], arguments[4]);
   if (!block->is_real()) return reduce_integers(context, r, is_max ? IntOp::Max : IntOp::Min);
   const Format f = format(block->type.element);
-  return reduce_reals(
-      context, r, [&](const typename D::Real* from, std::size_t n) { return extreme_of(context, f, is_max, from, n); });
+  Elements<typename D::Real> scratch(std::max<std::size_t>(r.view.n / 2, 1));
+  return reduce_reals(context, r, [&](const typename D::Real* from, std::size_t n) {
+    return extreme_of(context.domain, f, is_max, from, n, scratch.data());
+  });
 }
 
 template <class D>

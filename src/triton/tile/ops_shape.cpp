@@ -113,9 +113,10 @@ Value<D> op_arange(Context<D>& context, Arguments<D>& arguments) {
   if (!fits) context.fail(kType, "`tl.arange` needs an end above its start, both 32-bit");
   const Value<D> length(end - start);
   auto out = new_block<D>({DType::Int32, false}, constexpr_shape(context, length));
-  for (std::size_t i = 0; i < out->size(); ++i)
-    out->ints[i] = static_cast<std::int64_t>(start) + static_cast<std::int64_t>(i);
-  context.count(out->size());
+  const std::size_t size = out->size();
+  const auto first = static_cast<std::int64_t>(start);
+  for (std::size_t i = 0; i < size; ++i) out->ints[i] = first + static_cast<std::int64_t>(i);
+  context.count(size);
   return BlockPtr<D>(std::move(out));
 }
 

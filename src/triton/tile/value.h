@@ -14,6 +14,26 @@
 
 namespace plumb::triton {
 
+// A vector whose `resize` leaves numbers as they are: every element of a block is written by the operation that makes
+// it.
+template <class T>
+struct Uninitialised : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Uninitialised<U>;
+  };
+  template <class U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+  }
+};
+template <class T>
+using Elements = std::vector<T, Uninitialised<T>>;
+
 // A block or (rank 0) a run-time scalar. Exactly one of the three element vectors is filled, row-major:
 //   ints:  integers as `wrap` keeps them, int1 as 0 or 1, pointers as addresses
 //   reals: floats of the type's format
@@ -26,8 +46,8 @@ struct Block {
   };
   Type type;
   Shape shape;
-  std::vector<std::int64_t> ints;
-  std::vector<typename D::Real> reals;
+  Elements<std::int64_t> ints;
+  Elements<typename D::Real> reals;
   std::vector<Condition> conditions;
   std::vector<std::uint8_t> undefined;
 
