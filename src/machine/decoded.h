@@ -64,7 +64,8 @@ struct FunctionPlace {
 
 struct Layout {
   std::uint32_t reg_bytes = 0;
-  std::uint32_t pred_count = 1;  // predicate 0 is always false
+  std::uint32_t variable_bytes = 0;  // of them: what a program writes; constants and special registers follow
+  std::uint32_t pred_count = 1;      // predicate 0 is always false
   std::vector<ConstantSlot> constants;
   std::vector<SpecialSlot> specials;
   std::vector<Slot> lists;

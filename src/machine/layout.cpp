@@ -108,6 +108,7 @@ Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, const Decoder* 
     first += count + 1;
     lay_out_registers(function, after);
   }
+  layout_.variable_bytes = layout_.reg_bytes;
 }
 
 void Decoder::find_reachable(std::uint32_t entry) {

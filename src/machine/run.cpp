@@ -56,24 +56,25 @@ WarpRun<D>::WarpRun(Cta<D>& cta, const Decoded<D>& program, D& dom, std::uint32_
   this->dom_ = &dom;
   this->lists_ = layout.lists.data();
   return_site_.resize(layout.functions.size());
-}
-
-template <class D>
-void WarpRun<D>::start(std::uint32_t exists) {
-  const Layout& layout = program_.layout;
-  std::memset(this->regs_, 0xcd, layout.reg_bytes);
-  std::fill(pred_storage_.begin(), pred_storage_.end(), 0);
-  if constexpr (D::kHasTags) {
-    std::fill(state_storage_.begin(), state_storage_.end(), RegState::Undefined);
-    std::fill(pred_state_storage_.begin(), pred_state_storage_.end(), PredState::Mixed);
-    std::fill(pred_undefined_storage_.begin(), pred_undefined_storage_.end(), kFullMask);
-    pred_state_storage_[0] = PredState::Concrete;
-  }
+  // Nothing ever writes a constant, so that it is laid down once for all blocks that this object runs.
   for (const ConstantSlot& constant : layout.constants) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       std::memcpy(this->regs_ + constant.slot + lane * constant.width, &constant.value, constant.width);
     }
     if constexpr (D::kHasTags) state_storage_[constant.slot >> 6] = RegState::Concrete;
+  }
+}
+
+template <class D>
+void WarpRun<D>::start(std::uint32_t exists) {
+  const Layout& layout = program_.layout;
+  std::memset(this->regs_, 0xcd, layout.variable_bytes);
+  std::fill(pred_storage_.begin(), pred_storage_.end(), 0);
+  if constexpr (D::kHasTags) {
+    std::fill_n(state_storage_.begin(), layout.variable_bytes / kRegAlignment, RegState::Undefined);
+    std::fill(pred_state_storage_.begin(), pred_state_storage_.end(), PredState::Mixed);
+    std::fill(pred_undefined_storage_.begin(), pred_undefined_storage_.end(), kFullMask);
+    pred_state_storage_[0] = PredState::Concrete;
   }
   set_specials();
   local_.reset(std::size_t{layout.local_bytes} * kLanes);
