@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests of the machine: runs a kernel body with two buffers of 32-bit words, `in` and `out`, in a domain. The body
-// finds their addresses in %in and %out, the thread's number in its block in %tid, and registers %r, %rd, %h, %p of
+// finds their addresses in %in and %out, the thread's number in its block in %t, and registers %r, %rd, %h, %p of
 // each kind; what stands before it at module scope is `before`.
 #pragma once
 
@@ -47,10 +47,10 @@ struct Ran {
 inline std::string kernel_text(const Kernel& kernel) {
   return ".version 8.7\n.target " + kernel.target + "\n.address_size 64\n" + kernel.before +
          ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
-         ".reg .b64 %rd<32>, %in, %out, %mine;\n.reg .b32 %r<32>, %tid;\n.reg .b16 %h<16>;\n.reg .pred %p<8>;\n"
+         ".reg .b64 %rd<32>, %in, %out, %mine;\n.reg .b32 %r<32>, %t;\n.reg .b16 %h<16>;\n.reg .pred %p<8>;\n"
          ".reg .f32 %f<8>;\n"
-         "ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmov.u32 %tid, %tid.x;\n"
-         "mad.wide.u32 %mine, %tid, 4, %out;\n" +
+         "ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmov.u32 %t, %tid.x;\n"
+         "mad.wide.u32 %mine, %t, 4, %out;\n" +
          kernel.body + "\nret;\n}\n";
 }
 

@@ -66,7 +66,7 @@ TEST(Pack, RandomProgramsComputeWhatUnpackedRegistersWould) {
     const auto pick = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
     std::string body;
     for (unsigned i = 0; i < kRegisters; ++i) {
-      body += "add.u32 %r" + std::to_string(i) + ", %tid, " + std::to_string(i * 77) + ";\n";
+      body += "add.u32 %r" + std::to_string(i) + ", %t, " + std::to_string(i * 77) + ";\n";
     }
     struct Step {
       unsigned d, a, b, kind;
@@ -81,7 +81,7 @@ TEST(Pack, RandomProgramsComputeWhatUnpackedRegistersWould) {
         body += "and.b32 %r20, %r" + std::to_string(a) + ", 4;\nsetp.eq.u32 %p1, %r20, 0;\n@%p1 bra " + label +
                 ";\nsub.u32 " + reg + ";\n" + label + ":\n";
       } else if (kind == 3) {
-        body += "and.b32 %r21, %tid, 1;\nsetp.eq.u32 %p2, %r21, 0;\n@%p2 xor.b32 " + reg + ";\n";
+        body += "and.b32 %r21, %t, 1;\nsetp.eq.u32 %p2, %r21, 0;\n@%p2 xor.b32 " + reg + ";\n";
       } else {
         body += (kind == 0 ? "add.u32 " : kind == 1 ? "mul.lo.u32 " : "sub.u32 ") + reg + ";\n";
       }

@@ -52,7 +52,7 @@ TEST(Launch, ARangeOfBlocksRunsOnlyThose) {
 
 TEST(Launch, CountsWhatItExecutes) {
   const Ran ran =
-      run({.body = "setp.lt.u32 %p1, %tid, 8;\n@%p1 add.u32 %r1, %tid, 1;\nbra.uni END;\nmov.u32 %r2, 1;\nEND:"});
+      run({.body = "setp.lt.u32 %p1, %t, 8;\n@%p1 add.u32 %r1, %t, 1;\nbra.uni END;\nmov.u32 %r2, 1;\nEND:"});
   ASSERT_EQ(ran.message(), "");
   // Four of the prologue, setp, add, bra, ret.
   EXPECT_EQ(ran.result.counts.warp_instrs, 8u);
@@ -111,10 +111,10 @@ class Recorder : public Observer {
 TEST(Observer, HearsEverythingInOrder) {
   Log log;
   Kernel kernel{.body = R"(
-    shl.b32 %r1, %tid, 2;
+    shl.b32 %r1, %t, 2;
     mov.u32 %r2, tile;
     add.u32 %r3, %r2, %r1;
-    mad.wide.u32 %rd1, %tid, 4, %in;
+    mad.wide.u32 %rd1, %t, 4, %in;
     cp.async.ca.shared.global [%r3], [%rd1], 4;
     cp.async.wait_all;
     bar.warp.sync -1;
@@ -122,7 +122,7 @@ TEST(Observer, HearsEverythingInOrder) {
     ld.shared.u32 %r4, [%r3];
     fence.acq_rel.gpu;
     atom.global.add.u32 %r5, [%out], 1;
-    setp.eq.u32 %p1, %tid, 3;
+    setp.eq.u32 %p1, %t, 3;
     @%p1 st.relaxed.gpu.global.u32 [%mine], %r4;
   )",
                 .before = ".shared .align 16 .b8 tile[128];\n",

@@ -13,11 +13,11 @@ std::vector<std::uint32_t> numbers(unsigned count) {
 // Each lane copies its word of `in`, does `middle`, and writes what it then finds.
 Kernel copy_kernel(const std::string& middle) {
   return {.body = R"(
-    shl.b32 %r1, %tid, 2;
+    shl.b32 %r1, %t, 2;
     mov.u32 %r2, tile;
     add.u32 %r3, %r2, %r1;
     st.shared.u32 [%r3], 5;
-    mad.wide.u32 %rd1, %tid, 4, %in;
+    mad.wide.u32 %rd1, %t, 4, %in;
     cp.async.ca.shared.global [%r3], [%rd1], 4;
 )" + middle + R"(
     ld.shared.u32 %r4, [%r3];
@@ -50,12 +50,12 @@ TEST(AsyncCopy, WithoutAWaitTheOldBytesAreRead) {
 
 TEST(AsyncCopy, AWaitLeavesTheNewestGroupsInFlight) {
   const Ran ran = run_both({.body = R"(
-    shl.b32 %r1, %tid, 2;
+    shl.b32 %r1, %t, 2;
     mov.u32 %r2, tile;
     add.u32 %r3, %r2, %r1;
     st.shared.u32 [%r3], 5;
     st.shared.u32 [%r3+128], 6;
-    mad.wide.u32 %rd1, %tid, 4, %in;
+    mad.wide.u32 %rd1, %t, 4, %in;
     cp.async.ca.shared.global [%r3], [%rd1], 4;
     cp.async.commit_group;
     cp.async.ca.shared.global [%r3+128], [%rd1+128], 4;
@@ -78,14 +78,14 @@ TEST(AsyncCopy, AWaitLeavesTheNewestGroupsInFlight) {
 TEST(AsyncCopy, GroupsAreEachLanesOwn) {
   // Odd lanes commit one more group than even lanes, so that `wait_group 1` means another copy for them.
   const Ran ran = run_both({.body = R"(
-    shl.b32 %r1, %tid, 2;
+    shl.b32 %r1, %t, 2;
     mov.u32 %r2, tile;
     add.u32 %r3, %r2, %r1;
     st.shared.u32 [%r3], 5;
-    mad.wide.u32 %rd1, %tid, 4, %in;
+    mad.wide.u32 %rd1, %t, 4, %in;
     cp.async.ca.shared.global [%r3], [%rd1], 4;
     cp.async.commit_group;
-    and.b32 %r6, %tid, 1;
+    and.b32 %r6, %t, 1;
     setp.eq.u32 %p1, %r6, 1;
     @%p1 cp.async.commit_group;
     cp.async.wait_group 1;
@@ -101,15 +101,15 @@ TEST(AsyncCopy, GroupsAreEachLanesOwn) {
 TEST(AsyncCopy, AShortSourceIsFilledWithZeros) {
   const Ran ran = run_both({.body = R"(
     mov.u32 %r2, tile;
-    mad.lo.u32 %r3, %tid, 16, %r2;
-    mad.wide.u32 %rd1, %tid, 16, %in;
-    setp.lt.u32 %p1, %tid, 2;
+    mad.lo.u32 %r3, %t, 16, %r2;
+    mad.wide.u32 %rd1, %t, 16, %in;
+    setp.lt.u32 %p1, %t, 2;
     selp.b32 %r4, 8, 0, %p1;
     cp.async.cg.shared.global [%r3], [%rd1], 16, %r4;
     cp.async.wait_all;
     ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r3];
-    setp.lt.u32 %p2, %tid, 4;
-    mad.wide.u32 %rd2, %tid, 16, %out;
+    setp.lt.u32 %p2, %t, 4;
+    mad.wide.u32 %rd2, %t, 16, %out;
     @%p2 st.global.v4.u32 [%rd2], {%r5, %r6, %r7, %r8};
   )",
                             .before = ".shared .align 16 .b8 tile[512];\n",

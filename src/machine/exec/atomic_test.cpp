@@ -43,7 +43,7 @@ TEST(Atomic, IntegerOperationsFollowTheManual) {
                         {"exch.b32", 5, 9, 9}};
   for (const Case& one : cases) {
     const Ran ran = run_both({.body = "ld.global.u32 %r3, [%in];\nld.global.u32 %r1, [%in+4];\n"
-                                      "st.global.u32 [%out], %r3;\nsetp.eq.u32 %p1, %tid, 0;\n"
+                                      "st.global.u32 [%out], %r3;\nsetp.eq.u32 %p1, %t, 0;\n"
                                       "@%p1 atom.global." +
                                       std::string(one.op) +
                                       " %r2, [%out], %r1;\n"
@@ -58,10 +58,10 @@ TEST(Atomic, IntegerOperationsFollowTheManual) {
 TEST(Atomic, CompareAndSwapStoresOnlyOnEquality) {
   const Ran ran = run_both({.body = R"(
     mov.u32 %r5, cell;
-    setp.eq.u32 %p1, %tid, 0;
+    setp.eq.u32 %p1, %t, 0;
     @%p1 st.shared.u32 [%r5], 3;
     bar.sync 0;
-    atom.shared.cas.b32 %r1, [%r5], 3, %tid;
+    atom.shared.cas.b32 %r1, [%r5], 3, %t;
     st.global.u32 [%mine], %r1;
     bar.sync 0;
     ld.shared.u32 %r2, [%r5];
@@ -79,7 +79,7 @@ TEST(Atomic, FloatSumsFlushSubnormalsInGlobalMemoryOnly) {
   const Ran ran = run({.body = R"(
     mov.u32 %r5, cell;
     ld.global.f32 %f1, [%in];
-    setp.eq.u32 %p1, %tid, 0;
+    setp.eq.u32 %p1, %t, 0;
     @%p1 st.shared.u32 [%r5], 0;
     @%p1 red.shared.add.f32 [%r5], %f1;
     @%p1 red.global.add.f32 [%out], %f1;
@@ -94,7 +94,7 @@ TEST(Atomic, FloatSumsFlushSubnormalsInGlobalMemoryOnly) {
 }
 
 TEST(Atomic, FloatSumsAddEveryLane) {
-  const Ran ran = run({.body = "cvt.rn.f32.u32 %f1, %tid;\nred.global.add.f32 [%out], %f1;"});
+  const Ran ran = run({.body = "cvt.rn.f32.u32 %f1, %t;\nred.global.add.f32 [%out], %f1;"});
   ASSERT_EQ(ran.message(), "");
   EXPECT_EQ(std::bit_cast<float>(ran.out[0]), 496.0f);
 }

@@ -6,7 +6,7 @@ namespace {
 
 TEST(Control, BothSidesOfABranchRunAndMeetAgain) {
   const Ran ran = run_both({.body = R"(
-    and.b32 %r1, %tid, 1;
+    and.b32 %r1, %t, 1;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 bra EVEN;
     mov.u32 %r2, 100;
@@ -15,7 +15,7 @@ EVEN:
     mov.u32 %r2, 200;
 JOIN:
     activemask.b32 %r3;
-    add.u32 %r2, %r2, %tid;
+    add.u32 %r2, %r2, %t;
     st.global.u32 [%mine], %r2;
     st.global.u32 [%mine+128], %r3;
   )"});
@@ -31,7 +31,7 @@ TEST(Control, LoopsMayHaveADifferentTripCountInEachLane) {
     mov.u32 %r1, 0;
     mov.u32 %r2, 0;
 LOOP:
-    setp.ge.u32 %p1, %r1, %tid;
+    setp.ge.u32 %p1, %r1, %t;
     @%p1 bra DONE;
     add.u32 %r1, %r1, 1;
     add.u32 %r2, %r2, %r1;
@@ -48,7 +48,7 @@ TEST(Control, LanesThatSpinLetTheLanesThatTheyWaitForRun) {
     mov.u32 %r5, flag;
     st.shared.u32 [%r5], 0;
     bar.sync 0;
-    setp.ne.u32 %p2, %tid, 0;
+    setp.ne.u32 %p2, %t, 0;
     @%p2 bra WAIT;
     bra.uni SET;
 WAIT:
@@ -75,7 +75,7 @@ TEST(Control, AWarpThatSpinsLetsOtherWarpsRun) {
     mov.u32 %r5, flag;
     st.shared.u32 [%r5], 0;
     bar.sync 0;
-    setp.ge.u32 %p2, %tid, 32;
+    setp.ge.u32 %p2, %t, 32;
     @%p2 bra SET;
 WAIT:
     ld.volatile.shared.u32 %r1, [%r5];
@@ -97,14 +97,14 @@ END:
 
 TEST(Control, AFunctionGetsItsArgumentsAndGivesItsResultInEachLane) {
   const Ran ran = run_both({.body = R"(
-    and.b32 %r1, %tid, 3;
+    and.b32 %r1, %t, 3;
     setp.eq.u32 %p1, %r1, 0;
     mov.u32 %r4, 1;
     @%p1 bra SKIP;
     {
     .param .b32 arg;
     .param .b32 res;
-    st.param.b32 [arg], %tid;
+    st.param.b32 [arg], %t;
     call.uni (res), square, (arg);
     ld.param.b32 %r4, [res];
     }
@@ -125,7 +125,7 @@ SKIP:
 
 TEST(Control, AnIndexedBranchSendsEachLaneToItsTarget) {
   const Ran ran = run_both({.body = R"(
-    rem.u32 %r1, %tid, 3;
+    rem.u32 %r1, %t, 3;
     mov.u32 %r2, 0;
 TARGETS: .branchtargets A, B, C;
     brx.idx %r1, TARGETS;
@@ -144,7 +144,7 @@ C:
 
 TEST(Control, LanesThatExitWriteNothingMore) {
   const Ran ran = run_both({.body = R"(
-    setp.gt.u32 %p1, %tid, 9;
+    setp.gt.u32 %p1, %t, 9;
     @%p1 exit;
     st.global.u32 [%mine], 5;
   )"});
@@ -153,7 +153,7 @@ TEST(Control, LanesThatExitWriteNothingMore) {
 }
 
 TEST(Control, ATrapIsAFindingAtItsPlace) {
-  const Ran ran = run_both({.body = "setp.eq.u32 %p1, %tid, 4;\n@%p1 trap;"});
+  const Ran ran = run_both({.body = "setp.eq.u32 %p1, %t, 4;\n@%p1 trap;"});
   EXPECT_EQ(ran.code(), "machine.trap");
   EXPECT_EQ(ran.message(), "thread (4,0,0) of block (0,0,0) executes `trap`");
   EXPECT_NE(ran.place().find("trap"), std::string::npos);
@@ -173,7 +173,7 @@ TEST(Control, ARecursiveCallIsUnmodelled) {
 
 TEST(Control, WhatIsNotReachedNeedsNoMeaning) {
   const Ran ran = run_both({.body = R"(
-    setp.gt.u32 %p1, %tid, 99;
+    setp.gt.u32 %p1, %t, 99;
     @%p1 brkpt;
     st.global.u32 [%mine], 5;
   )"});

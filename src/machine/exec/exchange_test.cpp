@@ -21,7 +21,7 @@ TEST(Shfl, EachModeTakesFromTheLaneThatTheManualNames) {
       {"idx", 6, 0x181f, [](int, int b, int low, int) { return low | (b & 7); }},
   };
   for (const ShflCase& one : cases) {
-    const Ran ran = run_both({.body = std::string("mul.lo.u32 %r1, %tid, 11;\nshfl.sync.") + one.mode +
+    const Ran ran = run_both({.body = std::string("mul.lo.u32 %r1, %t, 11;\nshfl.sync.") + one.mode +
                                       ".b32 %r2|%p1, %r1, " + std::to_string(one.b) + ", " + std::to_string(one.c) +
                                       ", -1;\nst.global.u32 [%mine], %r2;\nselp.u32 %r3, 1, 0, %p1;\n"
                                       "st.global.u32 [%mine+128], %r3;"});
@@ -40,7 +40,7 @@ TEST(Shfl, EachModeTakesFromTheLaneThatTheManualNames) {
 TEST(Shfl, DivergentLanesMeetBeforeTheyExchange) {
   const Ran ran = run_both({.body = R"(
     mov.u32 %r1, 1;
-    setp.lt.u32 %p1, %tid, 16;
+    setp.lt.u32 %p1, %t, 16;
     @%p1 bra LOW;
     mov.u32 %r1, 2;
 LOW:
@@ -53,9 +53,9 @@ LOW:
 
 TEST(Shfl, HalfWarpsWithMasksOfTheirOwnDoNotWaitForEachOther) {
   const Ran ran = run_both({.body = R"(
-    setp.lt.u32 %p1, %tid, 16;
+    setp.lt.u32 %p1, %t, 16;
     selp.b32 %r1, 0xffff, 0xffff0000, %p1;
-    shfl.sync.bfly.b32 %r2, %tid, 1, 31, %r1;
+    shfl.sync.bfly.b32 %r2, %t, 1, 31, %r1;
     st.global.u32 [%mine], %r2;
   )"});
   ASSERT_EQ(ran.message(), "");
@@ -64,12 +64,12 @@ TEST(Shfl, HalfWarpsWithMasksOfTheirOwnDoNotWaitForEachOther) {
 
 TEST(Shfl, AMissingLaneIsFoundWithTheLanesThatWait) {
   const Ran ran = run_both({.body = R"(
-    setp.lt.u32 %p1, %tid, 16;
+    setp.lt.u32 %p1, %t, 16;
     @!%p1 bra OTHER;
-    shfl.sync.bfly.b32 %r2, %tid, 1, 31, -1;
+    shfl.sync.bfly.b32 %r2, %t, 1, 31, -1;
     bra.uni END;
 OTHER:
-    shfl.sync.bfly.b32 %r2, %tid, 2, 31, -1;
+    shfl.sync.bfly.b32 %r2, %t, 2, 31, -1;
 END:
   )"});
   EXPECT_EQ(ran.code(), "machine.collective");
@@ -77,14 +77,14 @@ END:
 }
 
 TEST(Shfl, ALaneOutsideOfItsMaskIsFound) {
-  const Ran ran = run_both({.body = "shfl.sync.bfly.b32 %r2, %tid, 1, 31, 0xffff;"});
+  const Ran ran = run_both({.body = "shfl.sync.bfly.b32 %r2, %t, 1, 31, 0xffff;"});
   EXPECT_EQ(ran.code(), "machine.collective");
   EXPECT_EQ(ran.message(), "thread (16,0,0) of block (0,0,0) is not in its own member mask");
 }
 
 TEST(Vote, CountsAndComparesTheVotesOfTheMask) {
   const Ran ran = run_both({.body = R"(
-    setp.lt.u32 %p1, %tid, 5;
+    setp.lt.u32 %p1, %t, 5;
     vote.sync.ballot.b32 %r1, %p1, -1;
     vote.sync.any.pred %p2, %p1, -1;
     vote.sync.all.pred %p3, %p1, -1;
@@ -106,7 +106,7 @@ TEST(Vote, CountsAndComparesTheVotesOfTheMask) {
 
 TEST(Match, FindsTheLanesWithAnEqualValue) {
   const Ran ran = run_both({.body = R"(
-    rem.u32 %r1, %tid, 4;
+    rem.u32 %r1, %t, 4;
     match.any.sync.b32 %r2, %r1, -1;
     match.all.sync.b32 %r3|%p1, %r1, -1;
     st.global.u32 [%mine], %r2;
@@ -121,7 +121,7 @@ TEST(Match, FindsTheLanesWithAnEqualValue) {
 
 TEST(Redux, ReducesOverTheMask) {
   const Ran ran = run_both({.body = R"(
-    sub.u32 %r1, %tid, 10;
+    sub.u32 %r1, %t, 10;
     redux.sync.add.u32 %r2, %r1, -1;
     redux.sync.min.s32 %r3, %r1, -1;
     redux.sync.max.u32 %r4, %r1, -1;

@@ -7,9 +7,9 @@ namespace {
 // Fills shared memory with 16-bit elements: element e of the tiles (row-major, 8 columns) is e + 1.
 const char* const kFill = R"(
     mov.u32 %r20, tile;
-    mul.lo.u32 %r21, %tid, 16;
+    mul.lo.u32 %r21, %t, 16;
     add.u32 %r22, %r20, %r21;
-    mul.lo.u32 %r23, %tid, 8;
+    mul.lo.u32 %r23, %t, 8;
     add.u32 %r24, %r23, 1;
     mov.u32 %r25, 0;
 FILL:
@@ -31,7 +31,7 @@ TEST(Ldmatrix, GivesEachLaneTheElementsOfItsRowOrColumn) {
     const Ran ran =
         run_both({.body = std::string(kFill) + "ldmatrix.sync.aligned.m8n8.x4" + (is_transposed ? ".trans" : "") +
                           ".shared.b16 {%r1, %r2, %r3, %r4}, [%r26];\n"
-                          "mad.wide.u32 %rd2, %tid, 16, %out;\n"
+                          "mad.wide.u32 %rd2, %t, 16, %out;\n"
                           "st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r4};",
                   .before = kTile,
                   .out_words = 128});
@@ -49,7 +49,7 @@ TEST(Ldmatrix, GivesEachLaneTheElementsOfItsRowOrColumn) {
 
 TEST(Ldmatrix, IgnoresTheAddressesOfLanesWithoutARow) {
   const Ran ran =
-      run_both({.body = std::string(kFill) + "setp.ge.u32 %p2, %tid, 8;\nselp.b32 %r26, 0x7fffffff, %r26, %p2;\n"
+      run_both({.body = std::string(kFill) + "setp.ge.u32 %p2, %t, 8;\nselp.b32 %r26, 0x7fffffff, %r26, %p2;\n"
                                              "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r26];\n"
                                              "st.global.u32 [%mine], %r1;",
                 .before = kTile});
@@ -64,7 +64,7 @@ TEST(Ldmatrix, AMisalignedRowIsFound) {
 }
 
 TEST(Ldmatrix, MissingLanesAreFound) {
-  const Ran ran = run_both({.body = std::string(kFill) + "setp.eq.u32 %p2, %tid, 3;\n@%p2 exit;\n"
+  const Ran ran = run_both({.body = std::string(kFill) + "setp.eq.u32 %p2, %t, 3;\n@%p2 exit;\n"
                                                          "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r26];",
                             .before = kTile});
   EXPECT_EQ(ran.code(), "machine.collective");

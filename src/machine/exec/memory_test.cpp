@@ -6,7 +6,7 @@ namespace {
 
 TEST(Memory, ReadingPastABufferNamesItAndTheDistance) {
   const Ran ran = run_both({.body = R"(
-    mad.wide.u32 %rd1, %tid, 4, %in;
+    mad.wide.u32 %rd1, %t, 4, %in;
     ld.global.u32 %r1, [%rd1];
     st.global.u32 [%mine], %r1;
   )",
@@ -18,13 +18,13 @@ TEST(Memory, ReadingPastABufferNamesItAndTheDistance) {
 }
 
 TEST(Memory, WritingBeforeABufferIsFound) {
-  const Ran ran = run_both({.body = "add.s64 %rd1, %out, -8;\nst.global.u32 [%rd1], %tid;"});
+  const Ran ran = run_both({.body = "add.s64 %rd1, %out, -8;\nst.global.u32 [%rd1], %t;"});
   EXPECT_EQ(ran.code(), "machine.out-of-bounds");
   EXPECT_NE(ran.message().find("writes 4 bytes at"), std::string::npos);
 }
 
 TEST(Memory, AVectorThatCrossesTheEndIsFound) {
-  const Ran ran = run_both({.body = "setp.eq.u32 %p1, %tid, 0;\n@%p1 ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%in+16];",
+  const Ran ran = run_both({.body = "setp.eq.u32 %p1, %t, 0;\n@%p1 ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%in+16];",
                             .in = std::vector<std::uint32_t>(6, 3)});
   EXPECT_EQ(ran.code(), "machine.out-of-bounds");
   EXPECT_NE(ran.message().find("`in`+16, only 8 bytes before its end of 24 bytes"), std::string::npos) << ran.message();
@@ -38,7 +38,7 @@ TEST(Memory, AMisalignedVectorIsFound) {
 
 TEST(Memory, SharedMemoryHasBounds) {
   const Ran ran = run_both(
-      {.body = "mov.u32 %r1, tile;\nst.shared.u32 [%r1+64], %tid;", .before = ".shared .align 16 .b8 tile[64];\n"});
+      {.body = "mov.u32 %r1, tile;\nst.shared.u32 [%r1+64], %t;", .before = ".shared .align 16 .b8 tile[64];\n"});
   EXPECT_EQ(ran.code(), "machine.out-of-bounds");
   EXPECT_NE(ran.message().find("past the 64 bytes of shared memory"), std::string::npos) << ran.message();
 }
@@ -69,7 +69,7 @@ TEST(Memory, NarrowLoadsExtendAsTheirTypeSays) {
 TEST(Memory, AFalseGuardLeavesTheDestinationAndReadsNothing) {
   const Ran ran = run_both({.body = R"(
     mov.u32 %r1, 42;
-    setp.gt.u32 %p1, %tid, 99;
+    setp.gt.u32 %p1, %t, 99;
     @%p1 ld.global.u32 %r1, [%in+4096];
     st.global.u32 [%mine], %r1;
   )"});
@@ -81,7 +81,7 @@ TEST(Memory, LocalMemoryIsTheLanesOwn) {
   const Ran ran = run_both({.body = R"(
     .local .align 4 .b8 stack[16];
     mov.u64 %rd1, stack;
-    st.local.u32 [%rd1+8], %tid;
+    st.local.u32 [%rd1+8], %t;
     cvta.local.u64 %rd2, %rd1;
     ld.u32 %r1, [%rd2+8];
     st.global.u32 [%mine], %r1;
@@ -94,8 +94,8 @@ TEST(Memory, GenericAddressesFindTheirSpace) {
   const Ran ran = run_both({.body = R"(
     mov.u64 %rd1, tile;
     cvta.shared.u64 %rd2, %rd1;
-    mad.wide.u32 %rd3, %tid, 4, %rd2;
-    st.u32 [%rd3], %tid;
+    mad.wide.u32 %rd3, %t, 4, %rd2;
+    st.u32 [%rd3], %t;
     cvta.to.shared.u64 %rd4, %rd3;
     ld.shared.u32 %r1, [%rd4];
     isspacep.shared %p1, %rd3;
@@ -137,7 +137,7 @@ TEST(Memory, DynamicSharedMemoryFollowsTheStaticVariables) {
     mov.u32 %r1, dynamic;
     mov.u32 %r2, fixed;
     sub.u32 %r3, %r1, %r2;
-    st.shared.u32 [%r1+60], %tid;
+    st.shared.u32 [%r1+60], %t;
     st.global.u32 [%mine], %r3;
   )",
                             .before = ".shared .align 4 .b8 fixed[20];\n.extern .shared .align 16 .b8 dynamic[];\n",
@@ -153,7 +153,7 @@ TEST(Memory, ARegisterThatWasNeverWrittenIsNoAddress) {
 }
 
 TEST(Memory, APredicateThatWasNeverWrittenGuardsNothing) {
-  const Ran ran = run_field({.body = "@%p5 st.global.u32 [%mine], %tid;"});
+  const Ran ran = run_field({.body = "@%p5 st.global.u32 [%mine], %t;"});
   EXPECT_EQ(ran.code(), "machine.undefined");
 }
 
@@ -161,7 +161,7 @@ TEST(Memory, CopyingWhatWasNeverWrittenIsFineUntilItSteers) {
   const Ran ran = run_field({.body = R"(
     mov.b64 %rd6, %rd5;
     add.s64 %rd7, %rd6, 4;
-    st.global.u32 [%mine], %tid;
+    st.global.u32 [%mine], %t;
     ld.global.u32 %r1, [%rd7];
   )"});
   EXPECT_EQ(ran.code(), "machine.undefined");
@@ -192,7 +192,7 @@ TEST(Move, SpecialRegistersSayWhereAThreadIs) {
     mov.u32 %r3, %ctaid.y;
     mov.u32 %r4, %nctaid.x;
     mov.u32 %r5, %laneid;
-    mad.lo.u32 %r6, %r1, %r2, %tid;
+    mad.lo.u32 %r6, %r1, %r2, %t;
     mad.lo.u32 %r7, %r3, %r4, 0;
     mov.u32 %r8, %ctaid.x;
     add.u32 %r7, %r7, %r8;

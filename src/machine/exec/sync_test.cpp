@@ -8,10 +8,10 @@ const char* const kShared = ".shared .align 16 .b8 tile[1024];\n";
 
 TEST(Barrier, EveryWriteBeforeItIsSeenAfterIt) {
   const Ran ran = run_both({.body = R"(
-    shl.b32 %r1, %tid, 2;
+    shl.b32 %r1, %t, 2;
     mov.u32 %r2, tile;
     add.u32 %r3, %r2, %r1;
-    st.shared.u32 [%r3], %tid;
+    st.shared.u32 [%r3], %t;
     bar.sync 0;
     sub.u32 %r4, 252, %r1;
     add.u32 %r5, %r2, %r4;
@@ -26,7 +26,7 @@ TEST(Barrier, EveryWriteBeforeItIsSeenAfterIt) {
 
 TEST(Barrier, ThreadsThatExitedAreNotAwaited) {
   const Ran ran = run_both({.body = R"(
-    setp.ge.u32 %p1, %tid, 40;
+    setp.ge.u32 %p1, %t, 40;
     @%p1 exit;
     bar.sync 0;
     st.global.u32 [%mine], 1;
@@ -39,7 +39,7 @@ TEST(Barrier, ThreadsThatExitedAreNotAwaited) {
 
 TEST(Barrier, OneThatAWarpSkipsDeadlocksAndTheFindingSaysWhoWaitsWhere) {
   const Ran ran = run_both({.body = R"(
-    setp.lt.u32 %p1, %tid, 32;
+    setp.lt.u32 %p1, %t, 32;
     @%p1 bra SKIP;
     bar.sync 1;
 SKIP:
@@ -57,7 +57,7 @@ SKIP:
 
 TEST(Barrier, InsideADivergentBranchItIsFound) {
   const Ran ran = run_both({.body = R"(
-    setp.lt.u32 %p1, %tid, 16;
+    setp.lt.u32 %p1, %t, 16;
     @!%p1 bra OTHER;
     bar.sync 0;
     bra.uni END;
@@ -77,17 +77,17 @@ TEST(Barrier, ACountThatNobodyReachesDeadlocks) {
 TEST(Barrier, ProducersArriveAndConsumersWait) {
   const Ran ran = run_both({.body = R"(
     mov.u32 %r2, tile;
-    setp.ge.u32 %p1, %tid, 32;
+    setp.ge.u32 %p1, %t, 32;
     @%p1 bra CONSUME;
-    shl.b32 %r1, %tid, 2;
+    shl.b32 %r1, %t, 2;
     add.u32 %r3, %r2, %r1;
-    add.u32 %r7, %tid, 1000;
+    add.u32 %r7, %t, 1000;
     st.shared.u32 [%r3], %r7;
     bar.arrive 3, 64;
     bra.uni END;
 CONSUME:
     bar.sync 3, 64;
-    sub.u32 %r4, %tid, 32;
+    sub.u32 %r4, %t, 32;
     shl.b32 %r1, %r4, 2;
     add.u32 %r3, %r2, %r1;
     ld.shared.u32 %r6, [%r3];
@@ -102,7 +102,7 @@ END:
 
 TEST(Barrier, ArrivingTwiceInOnePhaseIsMisuse) {
   const Ran ran =
-      run_both({.body = "setp.ge.u32 %p1, %tid, 32;\n@%p1 bra END;\nbar.arrive 1, 96;\nbar.arrive 1, 96;\nEND:",
+      run_both({.body = "setp.ge.u32 %p1, %t, 32;\n@%p1 bra END;\nbar.arrive 1, 96;\nbar.arrive 1, 96;\nEND:",
                 .block = {64, 1, 1}});
   EXPECT_EQ(ran.code(), "machine.barrier");
   EXPECT_NE(ran.message().find("again"), std::string::npos);
@@ -110,7 +110,7 @@ TEST(Barrier, ArrivingTwiceInOnePhaseIsMisuse) {
 
 TEST(Barrier, DifferentCountsInOnePhaseAreMisuse) {
   const Ran ran = run_both({.body = R"(
-    setp.ge.u32 %p1, %tid, 32;
+    setp.ge.u32 %p1, %t, 32;
     @%p1 bra OTHER;
     bar.arrive 1, 96;
     bra.uni END;
@@ -123,13 +123,13 @@ END:
 }
 
 TEST(Barrier, ANumberAboveFifteenIsMisuse) {
-  const Ran ran = run_both({.body = "add.u32 %r1, %tid, 0;\nmov.u32 %r1, 16;\nbar.sync %r1;"});
+  const Ran ran = run_both({.body = "add.u32 %r1, %t, 0;\nmov.u32 %r1, 16;\nbar.sync %r1;"});
   EXPECT_EQ(ran.code(), "machine.barrier");
 }
 
 TEST(Barrier, ReductionsCountAndJoinThePredicates) {
   const Ran ran = run_both({.body = R"(
-    setp.lt.u32 %p1, %tid, 40;
+    setp.lt.u32 %p1, %t, 40;
     bar.red.popc.u32 %r1, 0, %p1;
     bar.red.and.pred %p2, 0, %p1;
     bar.red.or.pred %p3, 0, !%p1;
@@ -148,7 +148,7 @@ TEST(Barrier, ReductionsCountAndJoinThePredicates) {
 TEST(WarpBarrier, LanesAtDifferentPlacesMeet) {
   const Ran ran = run_both({.body = R"(
     mov.u32 %r2, tile;
-    setp.eq.u32 %p1, %tid, 0;
+    setp.eq.u32 %p1, %t, 0;
     @%p1 bra WRITER;
     bar.warp.sync 0xffffffff;
     ld.shared.u32 %r1, [%r2];
@@ -167,7 +167,7 @@ END:
 
 TEST(WarpBarrier, ALaneThatNeverComesIsFound) {
   const Ran ran = run_both({.body = R"(
-    setp.eq.u32 %p1, %tid, 5;
+    setp.eq.u32 %p1, %t, 5;
     @%p1 bra OTHER;
     bar.warp.sync 0xffffffff;
     bra.uni END;
