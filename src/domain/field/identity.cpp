@@ -39,11 +39,10 @@ int Shared::known_ratio(const Residues& a) const {
 
 std::optional<ScaleClass> Shared::find_class(const Residues& d) const {
   const auto look = [&](const Residues& a) -> std::optional<ScaleClass> {
-    if (const auto found = classes.find(key(a)); found != classes.end()) return ScaleClass{found->second, false};
-    if (const auto found = classes.find(key(neg(modulus, a))); found != classes.end()) {
-      return ScaleClass{found->second, true};
-    }
-    return std::nullopt;
+    const Key plus = key(a), minus = key(neg(modulus, a));
+    const std::uint32_t* found = classes.find(std::min(plus, minus));
+    if (found == nullptr) return std::nullopt;
+    return ScaleClass{*found >> 1, (*found & 1) != (plus < minus ? 1U : 0U)};
   };
   if (const auto found = look(d)) return found;
   for (std::size_t i = 0; i < known_scales.size(); ++i) {
@@ -62,7 +61,8 @@ std::optional<ScaleClass> Shared::classify(const Residues& d, bool insert) {
   const std::unique_lock lock(identity_mutex);
   if (const auto found = find_class(d)) return found;
   const auto index = static_cast<std::uint32_t>(class_values.size());
-  classes.emplace(key(d), index);
+  const Key plus = key(d), minus = key(neg(modulus, d));
+  classes.insert(std::min(plus, minus), index << 1 | (plus < minus ? 1U : 0U));
   class_values.push_back(d);
   return ScaleClass{index, false};
 }

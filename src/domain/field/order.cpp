@@ -15,6 +15,12 @@ constexpr std::size_t kMostPieces = 48;
 
 bool is_order(const Value& v) { return v.is(Kind::Maximum) || v.is(Kind::Minimum) || v.is(Kind::Scaled); }
 
+// Of constants, whose approximations may be a little off.
+bool is_certainly_less(const Value& a, const Value& b) {
+  const double x = a.approximation(), y = b.approximation();
+  return y - x > 1e-9 * (std::abs(x) + std::abs(y));
+}
+
 Sign sign_of_maximum(Sign a, Sign b) {
   if (a == Sign::Positive || b == Sign::Positive) return Sign::Positive;
   if (is_at_least_zero(a) || is_at_least_zero(b)) return Sign::NonNegative;
@@ -37,8 +43,8 @@ ValueId Worker::maximum(Format f, ValueId a, ValueId b, bool is_minimum) {
   if (peek(b).is_broken()) return b;
   if (a == b) return a;
   if (peek(a).is(Kind::Constant) && peek(b).is(Kind::Constant)) {
-    const double difference = peek(a).approximation() - peek(b).approximation();
-    if (difference != 0) return (difference > 0) != is_minimum ? a : b;
+    if (is_certainly_less(peek(b), peek(a))) return is_minimum ? b : a;
+    if (is_certainly_less(peek(a), peek(b))) return is_minimum ? a : b;
   }
   // Against zero the sign of the other decides.
   for (const auto& [zero, other] : {std::pair{a, b}, std::pair{b, a}}) {
@@ -74,7 +80,7 @@ ValueId Worker::clamp(Format f, ValueId a, ValueId b, bool is_minimum) {
   if (peek(inner.left).is(Kind::Constant)) std::swap(inner.left, inner.right);
   if (!peek(inner.right).is(Kind::Constant) || peek(inner.left).is(Kind::Constant)) return kNoValue;
   const ValueId x = inner.left, low = is_minimum ? inner.right : b, high = is_minimum ? b : inner.right;
-  if (!(peek(low).approximation() < peek(high).approximation())) return kNoValue;
+  if (!is_certainly_less(peek(low), peek(high))) return kNoValue;
   const ValueId zero = lift(f, 0);
   const ValueId above_low = maximum(f, sub(f, x, low), zero, false);
   const ValueId above_high = maximum(f, sub(f, x, high), zero, false);
@@ -205,6 +211,14 @@ void Worker::force_order(Value& v) {
     return;
   }
   const bool is_minimum = v.is(Kind::Minimum);
+  const Pair pair = pairs[v.aux];
+  const auto is_leaf = [&](ValueId id) { return !is_order(peek(id)); };
+  if (pair.set == kNoSet && is_leaf(pair.left) && is_leaf(pair.right)) {
+    const Value &a = get(pair.left), &b = get(pair.right);
+    v.valid = a.valid & b.valid;
+    v.residues = maximum_of_two(a.residues, b.residues, v, is_minimum);
+    return;
+  }
   const ElementSet& set = elements.at(flatten(v.aux, is_minimum));
   v.valid = set.valid;
   if (set.count >= 3) {
@@ -216,21 +230,24 @@ void Worker::force_order(Value& v) {
   }
   std::vector<Residues> both;
   elements.for_each(set, [&](const Residues& element) { both.push_back(element); });
-  v.residues = both[0];
-  if (both.size() == 1) return;
-  // (a + b) / 2 + |a - b| / 2
+  v.residues = maximum_of_two(both.front(), both.back(), v, is_minimum);
+}
+
+// (a + b) / 2 + |a - b| / 2
+Residues Worker::maximum_of_two(const Residues& a, const Residues& b, const Value& bounds, bool is_minimum) {
+  const Modulus& m = shared.modulus;
+  if (key(a) == key(b)) return a;
   const ValueId saved = fresh;
   ValueId difference;
   Value& d = allocate(difference);
   d = Value{};
-  d.residues = field::sub(m, both[0], both[1]);
-  d.numerator = v.numerator;
-  d.denominator = v.denominator;
-  const Residues magnitude = get(absolute(v.format(), difference)).residues;
-  const Residues sum = field::add(m, both[0], both[1]);
-  const Residues twice = is_minimum ? field::sub(m, sum, magnitude) : field::add(m, sum, magnitude);
-  v.residues = field::mul(m, twice, shared.half);
+  d.residues = field::sub(m, a, b);
+  d.numerator = bounds.numerator;
+  d.denominator = bounds.denominator;
+  const Residues magnitude = get(absolute(bounds.format(), difference)).residues;
   fresh = saved;
+  const Residues sum = field::add(m, a, b);
+  return field::mul(m, is_minimum ? field::sub(m, sum, magnitude) : field::add(m, sum, magnitude), shared.half);
 }
 
 Sign Worker::sign_against_maximum(ValueId a, ValueId b) {
@@ -242,11 +259,17 @@ Sign Worker::sign_against_maximum(ValueId a, ValueId b) {
     const Value& base = peek(scaling.base);
     if (!base.is(Kind::Maximum) && !base.is(Kind::Minimum)) continue;
     const bool is_minimum = base.is(Kind::Minimum);
-    const ElementSet& set = elements.at(flatten(base.aux, is_minimum));
-    const Residues element =
-        field::neg(shared.modulus, field::mul(shared.modulus, get(other).residues, reciprocal(scaling.factor)));
-    bool is_member = elements.contains(set, key(element));
-    if (!is_member && is_order(peek(other))) is_member = is_subset(other, scaling.factor, set, is_minimum);
+    const Key element =
+        key(field::neg(shared.modulus, field::mul(shared.modulus, get(other).residues, reciprocal(scaling.factor))));
+    const Pair pair = pairs[base.aux];
+    bool is_member = false;
+    if (pair.set == kNoSet && !is_order(peek(pair.left)) && !is_order(peek(pair.right))) {
+      is_member = element == key(get(pair.left).residues) || element == key(get(pair.right).residues);
+    } else {
+      const ElementSet& set = elements.at(flatten(base.aux, is_minimum));
+      is_member = elements.contains(set, element) ||
+                  (is_order(peek(other)) && is_subset(other, scaling.factor, set, is_minimum));
+    }
     if (!is_member) continue;
     // factor * (max - x): the sign of the factor, turned for a minimum.
     const bool is_positive = (peek(scaling.factor).sign() == Sign::Positive) != is_minimum;

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "domain/field/flat_map.h"
 #include "domain/field/residue.h"
 
 namespace plumb::domain::field {
@@ -31,7 +31,7 @@ class Predicates {
   Id atom(std::uint32_t class_index, Relation relation, const Residues& above, const Residues& below);
   // All return kFull when the diagram has become too large.
   Id if_then_else(Id p, Id a, Id b);
-  Id negate(Id p) { return if_then_else(p, kFalse, kTrue); }
+  Id negate(Id p);
   // The single comparison that a predicate is, or null.
   const Simple* simple(Id p) const;
   // The predicate as a number: its multilinear extension at the values of the variables.
@@ -43,7 +43,10 @@ class Predicates {
     std::uint32_t variable = ~0U;
     Id high = 0, low = 0;
     unsigned degree = 0;
+    bool is_simple = false;
+    Simple simple;
     Residues value;
+    Residues variable_value;
   };
   struct Triple {
     std::uint32_t a = 0, b = 0, c = 0;
@@ -52,13 +55,12 @@ class Predicates {
   struct TripleHash {
     std::size_t operator()(const Triple& t) const;
   };
-  Id node(std::uint32_t variable, Id high, Id low);
+  Id node(std::uint32_t variable, const Residues& variable_value, Id high, Id low);
+  void mark(Id p, Simple simple);
 
   const Modulus* modulus_;
   std::vector<Node> nodes_;
-  std::unordered_map<std::uint32_t, Residues> variables_;
-  std::unordered_map<Triple, Id, TripleHash> unique_, memo_;
-  std::unordered_map<Id, Simple> simple_;
+  FlatMap<Triple, TripleHash> unique_, memo_;
 };
 
 }  // namespace plumb::domain::field

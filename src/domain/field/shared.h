@@ -16,7 +16,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/hash.h"
 #include "domain/field/field.h"
+#include "domain/field/flat_map.h"
 #include "domain/field/logarithm.h"
 #include "domain/field/residue.h"
 #include "domain/field/value.h"
@@ -119,7 +121,7 @@ struct Shared {
   mutable std::shared_mutex identity_mutex;
   std::vector<Residues> known_scales, known_inverses;
   std::unordered_set<Key, KeyHash> known_ratios;  // of the scales, their inverses and products of two
-  std::unordered_map<Key, std::uint32_t, KeyHash> classes;
+  FlatMap<Key, KeyHash> classes;                  // by the smaller key of a value and its negative
   std::vector<Residues> class_values;
   std::unordered_map<Key, Residues, KeyHash> max_forms;
 

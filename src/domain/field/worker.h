@@ -89,6 +89,7 @@ struct Worker {
   void force_order(Value& v);
   std::uint32_t flatten(std::uint32_t pair, bool is_minimum);
   ValueId clamp(Format f, ValueId a, ValueId b, bool is_minimum);
+  Residues maximum_of_two(const Residues& a, const Residues& b, const Value& bounds, bool is_minimum);
   Residues maximum_of_set(const ElementSet& set, bool is_minimum, unsigned& zeros);
   bool is_subset(ValueId other, ValueId factor, const ElementSet& set, bool is_minimum);
   Residues reciprocal(ValueId id);  // kept for a few divisors: a row is divided by one sum
