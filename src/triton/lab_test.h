@@ -5,11 +5,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
@@ -56,7 +59,9 @@ class Lab {
     constexpr std::string_view kImports = "import triton\nimport triton.language as tl\n";
     const bool has_imports = text.find("import triton") != std::string::npos;
     source = std::make_shared<Source>("kernel.py", has_imports ? std::move(text) : std::string(kImports) + text);
-    kernel = Kernel::load(source, function, {}, findings);
+    // A parsed tree is kept for the next run of the tests: starting Python is most of their time.
+    const PythonConfig python{.cache = std::filesystem::path(testing::TempDir()) / "plumb-triton-trees"};
+    kernel = Kernel::load(source, function, python, findings);
   }
 
   // An input; values are rounded to the type first.

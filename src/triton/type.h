@@ -85,6 +85,7 @@ struct Type {
 std::string name(Type type);  // "pointer<bf16>", "int32"
 
 inline constexpr unsigned kMaxRank = 6;
+inline constexpr std::size_t kLargestBlock = std::size_t{1} << 20;  // elements, as in Triton
 
 // Extents of a block, outermost first; rank 0 is a scalar.
 struct Shape {

@@ -37,16 +37,15 @@ Type constexpr_type(Context<D>& context, const Value<D>& value) {
 
 template <class D>
 Shape constexpr_shape(Context<D>& context, std::span<const Value<D>> extents) {
-  constexpr Int128 kLargest = Int128{1} << 24;
   if (extents.size() > kMaxRank)
     context.unmodelled(kUnsupported, fmt::format("rank {} is not supported", extents.size()));
   Shape shape;
   for (const Value<D>& each : extents) {
     const Int128 extent = constexpr_integer(context, each, "an extent of a shape");
-    const bool is_good = extent > 0 && extent <= kLargest && (extent & (extent - 1)) == 0;
-    if (!is_good) context.fail(kType, "an extent of a block is a power of two");
+    const bool is_good = extent > 0 && extent <= Int128{kLargestBlock} && (extent & (extent - 1)) == 0;
+    if (!is_good) context.fail(kType, "an extent of a block is a power of two, at most 2^20");
     shape.push(static_cast<std::uint32_t>(extent));
-    if (shape.size() > static_cast<std::size_t>(kLargest)) context.fail(kType, "the block is too large");
+    if (shape.size() > kLargestBlock) context.fail(kType, "a block has at most 2^20 elements");
   }
   return shape;
 }

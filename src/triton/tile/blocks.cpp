@@ -328,6 +328,7 @@ template <class D>
 Shape common_shape(Context<D>& context, const Block<D>& a, const Block<D>& b) {
   const std::optional<Shape> shape = broadcast(a.shape, b.shape);
   if (!shape) context.fail(kType, fmt::format("shapes {} and {} do not fit together", text(a.shape), text(b.shape)));
+  if (shape->size() > kLargestBlock) context.fail(kType, "a block has at most 2^20 elements");
   return *shape;
 }
 

@@ -272,7 +272,10 @@ Value<D> Evaluator<D>::eval_node(const node::Subscript& node, Span span) {
                                        text(block->shape)));
     }
   }
-  while (axis < block->shape.rank && shape.rank < kMaxRank) shape.push(block->shape[axis++]);
+  if (shape.rank + (block->shape.rank - axis) > kMaxRank) {
+    context_.unmodelled(kUnsupported, "a block of this rank is not supported");
+  }
+  while (axis < block->shape.rank) shape.push(block->shape[axis++]);
   return reshaped(block, shape);
 }
 

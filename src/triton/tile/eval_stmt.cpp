@@ -19,11 +19,11 @@ Value<D> from_constexpr(const Constexpr& constant) {
   if (const auto* real = std::get_if<double>(&constant)) return *real;
   if (const auto* boolean = std::get_if<bool>(&constant)) return *boolean;
   if (const auto* string = std::get_if<std::string>(&constant)) {
-    // A type passed as a constexpr is spelled as in the source ("tl.float16") or in a signature ("fp16").
-    const std::string_view text = *string;
-    const std::optional<DType> type =
-        text.starts_with("tl.") ? from_language_name(text.substr(3)) : from_signature_name(text);
-    if (type) return TypeValue{{*type, false}, false};
+    // A type passed as a constexpr is spelled as in a source: "tl.float16". Other strings are strings.
+    if (string->starts_with("tl.")) {
+      if (const auto type = from_language_name(std::string_view(*string).substr(3)))
+        return TypeValue{{*type, false}, false};
+    }
     return *string;
   }
   return None{};

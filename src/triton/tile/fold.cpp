@@ -16,6 +16,12 @@ Int128 as_integer(const Number& number) {
   return std::get<Int128>(number);
 }
 
+// b is neither 0 nor -1.
+Int128 floor_div(Int128 a, Int128 b) {
+  const Int128 quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
 Folded fold_reals(BinaryOp op, double a, double b) {
   switch (op) {
     case BinaryOp::Add:
@@ -89,9 +95,11 @@ Folded fold_integers(BinaryOp op, Int128 a, Int128 b) {
       return {static_cast<double>(a) / static_cast<double>(b), {}};
     case BinaryOp::FloorDiv:
       if (b == 0) return {a, kByZero};
+      if (b == -1) return fold_integers(BinaryOp::Sub, 0, a);
       return {floor_div(a, b), {}};
     case BinaryOp::Mod:
       if (b == 0) return {a, kByZero};
+      if (b == -1) return {Int128{0}, {}};
       return {a - floor_div(a, b) * b, {}};
   }
   return {result, is_over ? kTooLarge : ""};
@@ -101,11 +109,6 @@ Folded fold_integers(BinaryOp op, Int128 a, Int128 b) {
 
 double as_double(const Number& number) {
   return is_real(number) ? std::get<double>(number) : static_cast<double>(as_integer(number));
-}
-
-Int128 floor_div(Int128 a, Int128 b) {
-  const Int128 quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
 Folded fold(BinaryOp op, const Number& a, const Number& b) {
@@ -124,7 +127,8 @@ Folded fold(UnaryOp op, const Number& a) {
     return {~as_integer(a), {}};
   }
   if (is_real(a)) return {op == UnaryOp::Neg ? -std::get<double>(a) : std::get<double>(a), {}};
-  return {op == UnaryOp::Neg ? -as_integer(a) : as_integer(a), {}};
+  if (op == UnaryOp::Neg) return fold_integers(BinaryOp::Sub, 0, as_integer(a));
+  return {as_integer(a), {}};
 }
 
 bool fold(CompareOp op, const Number& a, const Number& b) {

@@ -22,6 +22,5 @@ Folded fold(BinaryOp op, const Number& a, const Number& b);
 Folded fold(UnaryOp op, const Number& a);  // Not is the caller's
 bool fold(CompareOp op, const Number& a, const Number& b);
 double as_double(const Number& number);
-Int128 floor_div(Int128 a, Int128 b);  // b != 0
 
 }  // namespace plumb::triton

@@ -46,7 +46,8 @@ Value<D> promised_multiple(Context<D>& context, const Value<D>& input, const Val
   // Over several axes the promise is about the first element of each group, which a scalar does not have.
   if (block == nullptr || factor->tuple() != nullptr || block->shape.rank != 0 || block->ints.empty()) return input;
   const Int128 multiple = constexpr_integer(context, *factor, "the multiple");
-  if (multiple <= 0 || block->ints[0] % static_cast<std::int64_t>(multiple) == 0) return input;
+  if (multiple <= 0 || multiple > largest(DType::Int64) || block->ints[0] % static_cast<std::int64_t>(multiple) == 0)
+    return input;
   context.fail(
       kHint, fmt::format("{} is no multiple of {}, as promised", block->ints[0], static_cast<std::int64_t>(multiple)));
 }
