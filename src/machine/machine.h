@@ -74,6 +74,9 @@ class Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
+  // The place in the text of what an observer calls `instr`.
+  Place place(std::uint32_t instr) const;
+
   // `domains` holds one domain object per worker that may be used; at least one. Memory is shared by all.
   Result run(const Launch& launch, const std::vector<D*>& domains, domain::Memory& memory,
              const Options& options) const;

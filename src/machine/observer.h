@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run tells a checker. One observer watches one CTA; calls come in execution order from one thread. Lanes are
-// given as 32-bit masks over one warp; `instr` indexes the entry's instructions (ptx::Function::instrs).
+// given as 32-bit masks over one warp; `instr` indexes the entry's instructions (ptx::Function::instrs), those of
+// functions that it calls have numbers beyond them. Program::place gives the place of each.
 #pragma once
 
 #include <cstdint>

@@ -179,6 +179,11 @@ std::optional<Program<D>> Program<D>::decode(ptx::CheckedModule module, std::str
 }
 
 template <class D>
+Place Program<D>::place(std::uint32_t instr) const {
+  return inner_->decoded.place(instr);
+}
+
+template <class D>
 Result Program<D>::run(const Launch& launch, const std::vector<D*>& domains, domain::Memory& memory,
                        const Options& options) const {
   PLUMB_CHECK(!domains.empty());
