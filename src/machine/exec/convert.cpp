@@ -2,30 +2,27 @@
 #include "machine/exec/convert.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <array>
 #include <optional>
-#include <type_traits>
 
-#include "machine/exec/real_ops.h"
+#include "machine/exec/real_step.h"
 
 namespace plumb::machine {
 namespace {
 
+using domain::FloatMode;
+using domain::Format;
 using domain::Round;
+using domain::Word;
 using ptx::Instr;
 using ptx::Mod;
-using ptx::Operand;
 using ptx::Type;
 
-// -- Types
-// -------------------------------------------------------------------------------------------------------------
 std::optional<Format> format_of(Type type) {
   switch (type) {
     case Type::f16:
-    case Type::f16x2:
       return Format::F16;
     case Type::bf16:
-    case Type::bf16x2:
       return Format::BF16;
     case Type::tf32:
       return Format::Tf32;
@@ -33,6 +30,16 @@ std::optional<Format> format_of(Type type) {
       return Format::F32;
     case Type::f64:
       return Format::F64;
+    default:
+      return std::nullopt;
+  }
+}
+std::optional<Format> pair_format_of(Type type) {
+  switch (type) {
+    case Type::f16x2:
+      return Format::F16;
+    case Type::bf16x2:
+      return Format::BF16;
     case Type::e4m3x2:
       return Format::E4M3;
     case Type::e5m2x2:
@@ -41,307 +48,447 @@ std::optional<Format> format_of(Type type) {
       return std::nullopt;
   }
 }
-bool is_int(Type type) {
-  switch (type) {
-    case Type::u8:
-    case Type::u16:
-    case Type::u32:
-    case Type::u64:
-    case Type::s8:
-    case Type::s16:
-    case Type::s32:
-    case Type::s64:
-      return true;
-    default:
-      return false;
-  }
-}
-bool is_pair(Type type) {
-  return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 || type == Type::e5m2x2;
+
+constexpr bool is_integer(Type type) { return type >= Type::u8 && type <= Type::s64; }
+constexpr unsigned bits_of(Type type) { return 8 * ptx::byte_size(type); }
+
+// The low `bits` of a value, extended to 64 bits.
+constexpr std::uint64_t extended(std::uint64_t value, unsigned bits, bool is_signed) {
+  const unsigned shift = 64 - bits;
+  return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift)
+                   : value << shift >> shift;
 }
 
-// -- Integer to integer. Op::imm holds what the loop needs to know.
-// -----------------------------------------------------
-struct IntCvt {
-  unsigned source_bytes = 0, dest_bytes = 0;  // of the instruction's types
-  bool is_source_signed = false, is_dest_signed = false, is_saturating = false;
-  std::uint64_t pack() const {
-    return source_bytes | dest_bytes << 4 | std::uint64_t{is_source_signed} << 8 | std::uint64_t{is_dest_signed} << 9 |
-           std::uint64_t{is_saturating} << 10;
+// What a conversion needs to know while it runs, in Op::imm and Op::aux: the widths of both registers (bytes a lane)
+// and of both types (bits), signs, and the rounding to an integral value.
+struct Spec {
+  FloatMode mode;
+  std::uint8_t d_width = 0, a_width = 0;  // registers
+  std::uint8_t d_bits = 0, a_bits = 0;    // types
+  bool is_d_signed = false, is_a_signed = false;
+  bool is_integral = false;  // rni, rzi, rmi, rpi: to an integral value in mode.round
+
+  template <class D>
+  void pack(Op<D>& op) const {
+    op.imm = pack_mode(mode) | std::uint64_t{is_integral} << 56;
+    op.aux =
+        d_width | a_width << 4 | d_bits << 8 | a_bits << 16 | unsigned{is_d_signed} << 24 | unsigned{is_a_signed} << 25;
   }
-  static IntCvt unpack(std::uint64_t packed) {
-    return {static_cast<unsigned>(packed & 15), static_cast<unsigned>(packed >> 4 & 15), (packed >> 8 & 1) != 0,
-            (packed >> 9 & 1) != 0, (packed >> 10 & 1) != 0};
+  template <class D>
+  static Spec of(const Op<D>& op) {
+    static_assert(sizeof(FloatMode) == 7);
+    Spec spec;
+    spec.mode = unpack_mode(op.imm);
+    spec.is_integral = (op.imm >> 56) != 0;
+    spec.d_width = op.aux & 15, spec.a_width = op.aux >> 4 & 15;
+    spec.d_bits = op.aux >> 8 & 0xFF, spec.a_bits = op.aux >> 16 & 0xFF;
+    spec.is_d_signed = (op.aux >> 24 & 1) != 0, spec.is_a_signed = (op.aux >> 25 & 1) != 0;
+    return spec;
   }
 };
 
-std::uint64_t extend(std::uint64_t bits, unsigned bytes, bool is_signed) {
-  if (bytes == 8) return bits;
-  const unsigned shift = 64 - 8 * bytes;
-  const std::uint64_t up = bits << shift;
-  return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(up) >> shift) : up >> shift;
-}
-
-std::uint64_t saturate(std::uint64_t value, const IntCvt& cvt) {
-  const unsigned bits = 8 * cvt.dest_bytes;
-  if (cvt.is_source_signed) {
-    const auto x = static_cast<std::int64_t>(value);
-    const std::int64_t low = cvt.is_dest_signed ? (bits == 64 ? INT64_MIN : -(std::int64_t{1} << (bits - 1))) : 0;
-    const std::int64_t high = bits == 64 ? INT64_MAX : (std::int64_t{1} << (cvt.is_dest_signed ? bits - 1 : bits)) - 1;
-    return static_cast<std::uint64_t>(std::clamp(x, low, high));
+// -- Integer to integer -------------------------------------------------------------------------------------------
+// `.sat` clamps to the range of the destination's type; otherwise the value is cut.
+constexpr std::uint64_t convert_int(const Spec& spec, bool is_saturating, std::uint64_t bits) {
+  std::uint64_t value = extended(bits, spec.a_bits, spec.is_a_signed);
+  if (is_saturating) {
+    const bool is_negative = spec.is_a_signed && static_cast<std::int64_t>(value) < 0;
+    const std::uint64_t top = ~std::uint64_t{0} >> (64 - spec.d_bits + (spec.is_d_signed ? 1 : 0));
+    if (!is_negative) {
+      value = std::min(value, top);
+    } else if (!spec.is_d_signed) {
+      value = 0;
+    } else {
+      const auto bottom = static_cast<std::int64_t>(~top);
+      value = static_cast<std::uint64_t>(std::max(static_cast<std::int64_t>(value), bottom));
+    }
   }
-  const unsigned usable = cvt.is_dest_signed ? bits - 1 : bits;
-  const std::uint64_t high = usable == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << usable) - 1;
-  return std::min(value, high);
+  return extended(value, spec.d_bits, spec.is_d_signed);
 }
 
-// S and R: storage of the source and the destination register.
-template <class D, class S, class R>
+// Lanes with tags. Cutting and extending with zeros move whole bytes; so does extending the sign of a concrete byte.
+template <class D>
+bool convert_tagged(Warp<D>& w, const Spec& spec, const Word& in, Word& out) {
+  const unsigned a_bytes = spec.a_bits / 8, d_bytes = spec.d_bits / 8, kept = std::min(a_bytes, d_bytes);
+  // The byte whose top bit is copied upwards, when one is.
+  const bool is_extending =
+      kept < spec.d_width && (d_bytes > a_bytes ? spec.is_a_signed : spec.d_width > d_bytes && spec.is_d_signed);
+  if (spec.mode.sat || (is_extending && in.tags[kept - 1] != 0)) {
+    return w.bit_op(std::nullopt, spec.a_width, spec.d_width, in, {}, {}, 0, out);
+  }
+  out.bits = convert_int(spec, false, in.bits);
+  for (unsigned i = 0; i < kept; ++i) out.tags[i] = in.tags[i];
+  return true;
+}
+
+template <class D>
 void step_int(Warp<D>& w, const Op<D>& op) {
-  const IntCvt cvt = IntCvt::unpack(op.imm);
-  if constexpr (D::kHasTags) {
-    if (!w.is_plain(op.a)) {
-      // Whole bytes move; what they cannot say is the sign of an abstract byte, or its range.
-      domain::Word out[kLanes];
-      bool is_known = true;
-      for_lanes(w.mask(), [&](unsigned lane) {
-        const domain::Word in = w.word(op.a, sizeof(S), lane);
-        if (!w.has_tag(in, cvt.source_bytes)) {
-          std::uint64_t value = extend(in.bits, cvt.source_bytes, cvt.is_source_signed);
-          if (cvt.is_saturating) value = saturate(value, cvt);
-          out[lane].bits = static_cast<R>(extend(value, cvt.dest_bytes, cvt.is_dest_signed));
-          return;
-        }
-        const unsigned kept = std::min(cvt.source_bytes, cvt.dest_bytes);
-        const bool is_sign_needed =
-            (cvt.dest_bytes > kept && cvt.is_source_signed) || (sizeof(R) > cvt.dest_bytes && cvt.is_dest_signed);
-        is_known = is_known && !cvt.is_saturating && !is_sign_needed;
-        out[lane].bits = kept == 8 ? in.bits : in.bits & ((std::uint64_t{1} << (8 * kept)) - 1);
-        for (unsigned i = 0; i < kept; ++i) out[lane].tags[i] = in.tags[i];
-      });
-      if (!is_known)
-        return w.unmodelled("an integer conversion that needs the sign or range of an abstract float's bytes");
-      return w.write_words(op.d, sizeof(R), out);
+  const Spec spec = Spec::of(op);
+  Word words[kLanes];
+  for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const Word in = w.word(op.a, spec.a_width, lane);
+    if (D::kHasTags && w.has_tag(in, spec.a_bits / 8)) {
+      if (!convert_tagged(w, spec, in, words[lane])) return;
+    } else {
+      words[lane].bits = convert_int(spec, spec.mode.sat, in.bits);
     }
   }
-  const Lane<S>* a = w.template lanes<S>(op.a);
-  write_lanes<D, R>(w, op.d, [=](unsigned lane) {
-    std::uint64_t value = extend(a[lane], cvt.source_bytes, cvt.is_source_signed);
-    if (cvt.is_saturating) value = saturate(value, cvt);
-    return static_cast<R>(extend(value, cvt.dest_bytes, cvt.is_dest_signed));
-  });
+  w.write_words(op.d, spec.d_width, words);
 }
-// The common cases: types as wide as their registers, no saturation. S is signed where the source is.
-template <class D, class S, class R>
+
+template <class T>
+using Stored = std::conditional_t<sizeof(T) == 1, std::uint16_t, std::make_unsigned_t<T>>;
+
+// The common case: no clamping, registers as wide as the types.
+template <class D, class R, class T>
 void step_int_plain(Warp<D>& w, const Op<D>& op) {
-  if constexpr (D::kHasTags) {
-    if (!w.is_plain(op.a)) return step_int<D, std::make_unsigned_t<S>, R>(w, op);
-  }
-  const Lane<S>* a = w.template lanes<S>(op.a);
-  write_lanes<D, R>(w, op.d, [=](unsigned lane) { return static_cast<R>(a[lane]); });
+  if (!w.is_plain(op.a)) return step_int(w, op);
+  const Lane<Stored<T>>* a = w.template lanes<Stored<T>>(op.a);
+  write_lanes<D, Stored<R>>(
+      w, op.d, [=](unsigned lane) { return static_cast<Stored<R>>(static_cast<R>(static_cast<T>(a[lane]))); });
 }
-
-template <class D, class S>
-StepFn<D> int_step_to(unsigned dest_width) {
-  if (dest_width == 2) return &step_int<D, S, std::uint16_t>;
-  return dest_width == 4 ? &step_int<D, S, std::uint32_t> : &step_int<D, S, std::uint64_t>;
-}
-template <class D, class S>
-StepFn<D> plain_step_to(unsigned dest_width) {
-  if (dest_width == 2) return &step_int_plain<D, S, std::uint16_t>;
-  return dest_width == 4 ? &step_int_plain<D, S, std::uint32_t> : &step_int_plain<D, S, std::uint64_t>;
-}
-template <class D>
-StepFn<D> int_step(const IntCvt& cvt, unsigned source_width, unsigned dest_width) {
-  if (cvt.source_bytes == source_width && cvt.dest_bytes == dest_width && !cvt.is_saturating) {
-    if (cvt.is_source_signed) {
-      if (source_width == 2) return plain_step_to<D, std::int16_t>(dest_width);
-      return source_width == 4 ? plain_step_to<D, std::int32_t>(dest_width)
-                               : plain_step_to<D, std::int64_t>(dest_width);
-    }
-    if (source_width == 2) return plain_step_to<D, std::uint16_t>(dest_width);
-    return source_width == 4 ? plain_step_to<D, std::uint32_t>(dest_width)
-                             : plain_step_to<D, std::uint64_t>(dest_width);
-  }
-  if (source_width == 2) return int_step_to<D, std::uint16_t>(dest_width);
-  return source_width == 4 ? int_step_to<D, std::uint32_t>(dest_width) : int_step_to<D, std::uint64_t>(dest_width);
-}
-
-// -- Floats. Op::imm: the mode; Op::aux packs the rest.
-// -----------------------------------------------------------------
-struct RealCvt {
-  Format to = Format::F32, from = Format::F32;
-  unsigned to_parts = 1, from_parts = 1;  // how many elements the registers could hold
-  bool is_rounding_to_int = false;
-  unsigned int_bytes = 0;
-  bool is_signed = false;
-  Round int_round = Round::Rn;
-  std::uint32_t pack() const {
-    return static_cast<std::uint32_t>(to) | static_cast<std::uint32_t>(from) << 4 | to_parts << 8 | from_parts << 12 |
-           std::uint32_t{is_rounding_to_int} << 16 | int_bytes << 17 | std::uint32_t{is_signed} << 21 |
-           static_cast<std::uint32_t>(int_round) << 22;
-  }
-  static RealCvt unpack(std::uint32_t packed) {
-    RealCvt out;
-    out.to = static_cast<Format>(packed & 15);
-    out.from = static_cast<Format>(packed >> 4 & 15);
-    out.to_parts = packed >> 8 & 15;
-    out.from_parts = packed >> 12 & 15;
-    out.is_rounding_to_int = (packed >> 16 & 1) != 0;
-    out.int_bytes = packed >> 17 & 15;
-    out.is_signed = (packed >> 21 & 1) != 0;
-    out.int_round = static_cast<Round>(packed >> 22 & 7);
-    return out;
-  }
-};
-
-Round int_round_of(const Instr& instr) {
-  if (instr.has(Mod::rzi)) return Round::Rz;
-  if (instr.has(Mod::rmi)) return Round::Rm;
-  if (instr.has(Mod::rpi)) return Round::Rp;
-  return Round::Rn;
-}
-bool has_int_round(const Instr& instr) {
-  return instr.has(Mod::rni) || instr.has(Mod::rzi) || instr.has(Mod::rmi) || instr.has(Mod::rpi);
-}
-
-template <class D>
-typename D::Real to_integral(D& dom, Format f, typename D::Real x, Round round) {
-  switch (round) {
-    case Round::Rz:
-      return dom.trunc(f, x);
-    case Round::Rm:
-      return dom.floor(f, x);
-    case Round::Rp:
-      return dom.ceil(f, x);
+template <class D, class R>
+StepFn<D> int_step_from(Type from) {
+  switch (from) {
+    case Type::u8:
+      return &step_int_plain<D, R, std::uint8_t>;
+    case Type::s8:
+      return &step_int_plain<D, R, std::int8_t>;
+    case Type::u16:
+      return &step_int_plain<D, R, std::uint16_t>;
+    case Type::s16:
+      return &step_int_plain<D, R, std::int16_t>;
+    case Type::u32:
+      return &step_int_plain<D, R, std::uint32_t>;
+    case Type::s32:
+      return &step_int_plain<D, R, std::int32_t>;
     default:
-      return dom.rint(f, x);
+      return &step_int_plain<D, R, std::uint64_t>;
   }
+}
+template <class D>
+StepFn<D> int_step(const Spec& spec, Type to, Type from) {
+  if (spec.mode.sat || spec.d_width != storage_width(to) || spec.a_width != storage_width(from)) return &step_int<D>;
+  switch (to) {
+    case Type::u8:
+      return int_step_from<D, std::uint8_t>(from);
+    case Type::s8:
+      return int_step_from<D, std::int8_t>(from);
+    case Type::u16:
+    case Type::s16:
+      return int_step_from<D, std::uint16_t>(from);
+    case Type::u32:
+    case Type::s32:
+      return int_step_from<D, std::uint32_t>(from);
+    default:
+      return int_step_from<D, std::uint64_t>(from);
+  }
+}
+
+// -- Floats that may sit in a wider register ------------------------------------------------------------------------
+template <class D>
+typename D::Real read(Warp<D>& w, Format format, Slot slot, unsigned width, unsigned lane) {
+  return w.real(format, slot, lane, 0, width / domain::byte_size(format));
+}
+template <class D>
+void write(Warp<D>& w, Format format, Slot slot, unsigned width, const typename D::Real* reals) {
+  if (width == domain::byte_size(format)) return w.write_reals(format, slot, 1, reals);
+  Word words[kLanes];
+  for_lanes(w.mask(), [&](unsigned lane) { words[lane] = w.dom().to_word(format, reals[lane]); });
+  w.write_words(slot, width, words);
+}
+
+template <class D>
+typename D::Real round_to_integral(D& dom, Format format, typename D::Real a, FloatMode mode) {
+  if (mode.ftz && format == Format::F32) a = dom.convert(format, format, a, {.ftz = true});
+  switch (mode.round) {
+    case Round::Rm:
+      a = dom.floor(format, a);
+      break;
+    case Round::Rp:
+      a = dom.ceil(format, a);
+      break;
+    case Round::Rz:
+      a = dom.trunc(format, a);
+      break;
+    default:
+      a = dom.rint(format, a);
+      break;
+  }
+  return mode.sat ? dom.convert(format, format, a, {.sat = true}) : a;
 }
 
 template <class D, Format To, Format From>
-void step_plain(Warp<D>& w, const Op<D>& op) {
-  real_map<To, From, 1>(
-      w, op.d, [](D& dom, auto a) { return dom.convert(To, From, a, FloatMode{}); }, op.a);
-}
-
-// One element, whatever the registers' widths; the rest of a wider destination is zero.
-template <class D>
 void step_real(Warp<D>& w, const Op<D>& op) {
-  const RealCvt cvt = RealCvt::unpack(op.aux);
-  const FloatMode mode = unpack_mode(op.imm);
-  typename D::Real results[kLanes * 4];
+  using Real = typename D::Real;
+  const Spec spec = Spec::of(op);
+  Real results[kLanes]{};
   for_lanes(w.mask(), [&](unsigned lane) {
-    typename D::Real x = w.real(cvt.from, op.a, lane, 0, cvt.from_parts);
-    if (cvt.is_rounding_to_int) {
-      FloatMode flush;
-      flush.ftz = mode.ftz;
-      if (mode.ftz) x = w.dom().convert(cvt.from, cvt.from, x, flush);
-      x = to_integral(w.dom(), cvt.from, x, cvt.int_round);
+    const Real a = read(w, From, op.a, spec.a_width, lane);
+    if constexpr (To == From) {
+      if (spec.is_integral) {
+        results[lane] = round_to_integral(w.dom(), To, a, spec.mode);
+        return;
+      }
     }
-    results[lane * cvt.to_parts] = w.dom().convert(cvt.to, cvt.from, x, mode);
-    for (unsigned i = 1; i < cvt.to_parts; ++i) results[lane * cvt.to_parts + i] = w.dom().constant(cvt.to, 0);
+    results[lane] = w.dom().convert(To, From, a, spec.mode);
   });
-  w.write_reals(cvt.to, op.d, cvt.to_parts, results);
+  write(w, To, op.d, spec.d_width, results);
+}
+template <class D, Format To, Format From>
+void step_real_plain(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
+  real_map<To, From, 1>(
+      w, op.d, [](D& dom, Real a) { return dom.convert(To, From, a, {}); }, op.a);
+}
+template <class D, Format To, Format From>
+StepFn<D> real_step(const Spec& spec) {
+  const bool is_natural = spec.d_width == domain::byte_size(To) && spec.a_width == domain::byte_size(From);
+  if (!D::kHasTags && is_natural && !spec.is_integral && mode_kind(spec.mode) == ModeKind::Plain) {
+    return &step_real_plain<D, To, From>;
+  }
+  return &step_real<D, To, From>;
+}
+template <class D, Format To>
+StepFn<D> real_step_from(const Spec& spec, Format from) {
+  switch (from) {
+    case Format::F16:
+      return real_step<D, To, Format::F16>(spec);
+    case Format::BF16:
+      return real_step<D, To, Format::BF16>(spec);
+    case Format::F32:
+      return real_step<D, To, Format::F32>(spec);
+    default:
+      return real_step<D, To, Format::F64>(spec);
+  }
+}
+template <class D>
+StepFn<D> real_step_to(const Spec& spec, Format to, Format from) {
+  switch (to) {
+    case Format::F16:
+      return real_step_from<D, Format::F16>(spec, from);
+    case Format::BF16:
+      return real_step_from<D, Format::BF16>(spec, from);
+    case Format::F32:
+      return real_step_from<D, Format::F32>(spec, from);
+    case Format::Tf32:
+      return real_step<D, Format::Tf32, Format::F32>(spec);
+    default:
+      return real_step_from<D, Format::F64>(spec, from);
+  }
 }
 
-// Two f32 to a pair: the first source goes to the upper half.
-template <class D>
-void step_pack(Warp<D>& w, const Op<D>& op) {
-  const RealCvt cvt = RealCvt::unpack(op.aux);
-  const FloatMode mode = unpack_mode(op.imm);
-  typename D::Real results[kLanes * 2];
-  for_lanes(w.mask(), [&](unsigned lane) {
-    results[2 * lane] = w.dom().convert(cvt.to, Format::F32, w.real(Format::F32, op.b, lane), mode);
-    results[2 * lane + 1] = w.dom().convert(cvt.to, Format::F32, w.real(Format::F32, op.a, lane), mode);
-  });
-  w.write_reals(cvt.to, op.d, 2, results);
+// -- Between integers and floats ------------------------------------------------------------------------------------
+template <class D, Format From>
+void step_to_int(Warp<D>& w, const Op<D>& op) {
+  const Spec spec = Spec::of(op);
+  Word words[kLanes];
+  for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    typename D::Real a = read(w, From, op.a, spec.a_width, lane);
+    if (spec.mode.ftz && From == Format::F32) a = w.dom().convert(From, From, a, {.ftz = true});
+    const std::optional<std::uint64_t> value = w.dom().to_int(From, a, spec.d_bits, spec.is_d_signed, spec.mode.round);
+    if (!value) return;  // the domain's fault says why
+    words[lane].bits = *value;
+  }
+  w.write_words(op.d, spec.d_width, words);
 }
-// A pair to a pair.
+
+template <class D, Format To>
+void step_from_int(Warp<D>& w, const Op<D>& op) {
+  const Spec spec = Spec::of(op);
+  typename D::Real results[kLanes]{};
+  for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const Word in = w.word(op.a, spec.a_width, lane);
+    if (D::kHasTags && w.has_tag(in, spec.a_bits / 8)) {
+      return w.unmodelled("the conversion to a float of an integer whose bytes are abstract or were never written");
+    }
+    const std::uint64_t value = extended(in.bits, spec.a_bits, spec.is_a_signed);
+    results[lane] = spec.is_a_signed ? w.dom().from_int(To, static_cast<std::int64_t>(value), spec.mode)
+                                     : w.dom().from_uint(To, value, spec.mode);
+  }
+  write(w, To, op.d, spec.d_width, results);
+}
+// 32-bit integers to f32, to nearest: a plain loop.
+template <class D, class T>
+void step_single_from_int(Warp<D>& w, const Op<D>& op) {
+  if (!w.is_plain(op.a)) return step_from_int<D, Format::F32>(w, op);
+  const Lane<T>* a = w.template lanes<T>(op.a);
+  write_lanes<D, std::uint32_t>(
+      w, op.d, [=](unsigned lane) { return std::bit_cast<std::uint32_t>(static_cast<float>(a[lane])); });
+}
+
 template <class D>
-void step_pair(Warp<D>& w, const Op<D>& op) {
-  const RealCvt cvt = RealCvt::unpack(op.aux);
+StepFn<D> to_int_step(Format from) {
+  switch (from) {
+    case Format::F16:
+      return &step_to_int<D, Format::F16>;
+    case Format::BF16:
+      return &step_to_int<D, Format::BF16>;
+    case Format::F32:
+      return &step_to_int<D, Format::F32>;
+    default:
+      return &step_to_int<D, Format::F64>;
+  }
+}
+template <class D>
+StepFn<D> from_int_step(const Spec& spec, Format to) {
+  switch (to) {
+    case Format::F16:
+      return &step_from_int<D, Format::F16>;
+    case Format::BF16:
+      return &step_from_int<D, Format::BF16>;
+    case Format::F32:
+      if (spec.a_bits == 32 && spec.a_width == 4 && spec.d_width == 4 && mode_kind(spec.mode) == ModeKind::Plain) {
+        return spec.is_a_signed ? &step_single_from_int<D, std::int32_t> : &step_single_from_int<D, std::uint32_t>;
+      }
+      return &step_from_int<D, Format::F32>;
+    default:
+      return &step_from_int<D, Format::F64>;
+  }
+}
+
+// -- Pairs: the first source is the upper half ----------------------------------------------------------------------
+template <class D, Format To>
+void step_pack(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
   const FloatMode mode = unpack_mode(op.imm);
-  typename D::Real results[kLanes * 2];
+  Real results[2 * kLanes]{};
+  for_lanes(w.mask(), [&](unsigned lane) {
+    results[2 * lane] = w.dom().convert(To, Format::F32, w.real(Format::F32, op.b, lane), mode);
+    results[2 * lane + 1] = w.dom().convert(To, Format::F32, w.real(Format::F32, op.a, lane), mode);
+  });
+  w.write_reals(To, op.d, 2, results);
+}
+template <class D, Format To>
+void step_pack_plain(Warp<D>& w, const Op<D>& op) {
+  const Lane<std::uint32_t>* high = w.template lanes<std::uint32_t>(op.a);
+  const Lane<std::uint32_t>* low = w.template lanes<std::uint32_t>(op.b);
+  if constexpr (!D::kHasTags) {
+    D& dom = w.dom();
+    write_lanes<D, std::uint32_t>(w, op.d, [=, &dom](unsigned lane) {
+      return dom.convert(To, Format::F32, low[lane], {}) | dom.convert(To, Format::F32, high[lane], {}) << 16;
+    });
+  }
+}
+template <class D, Format To, Format From>
+void step_pair(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
+  const FloatMode mode = unpack_mode(op.imm);
+  Real results[2 * kLanes]{};
   for_lanes(w.mask(), [&](unsigned lane) {
     for (unsigned part = 0; part < 2; ++part) {
-      results[2 * lane + part] = w.dom().convert(cvt.to, cvt.from, w.real(cvt.from, op.a, lane, part, 2), mode);
+      results[2 * lane + part] = w.dom().convert(To, From, w.real(From, op.a, lane, part, 2), mode);
     }
   });
-  w.write_reals(cvt.to, op.d, 2, results);
+  w.write_reals(To, op.d, 2, results);
 }
 
-template <class D, class R>
-void step_real_to_int(Warp<D>& w, const Op<D>& op) {
-  const RealCvt cvt = RealCvt::unpack(op.aux);
-  const FloatMode mode = unpack_mode(op.imm);
-  R results[kLanes]{};
-  bool is_known = true;
-  for_lanes(w.mask(), [&](unsigned lane) {
-    typename D::Real x = w.real(cvt.from, op.a, lane, 0, cvt.from_parts);
-    if (mode.ftz) {
-      FloatMode flush;
-      flush.ftz = true;
-      x = w.dom().convert(cvt.from, cvt.from, x, flush);
-    }
-    const std::optional<std::uint64_t> value =
-        w.dom().to_int(cvt.from, x, 8 * cvt.int_bytes, cvt.is_signed, cvt.int_round);
-    is_known = is_known && value.has_value();
-    results[lane] = static_cast<R>(extend(value.value_or(0), cvt.int_bytes, cvt.is_signed));
-  });
-  if (!is_known) return w.unmodelled("an abstract float converted to an integer");
-  write_lanes<D, R>(w, op.d, [&](unsigned lane) { return results[lane]; });
-}
-
-template <class D, class S>
-void step_int_to_real(Warp<D>& w, const Op<D>& op) {
-  const RealCvt cvt = RealCvt::unpack(op.aux);
-  const FloatMode mode = unpack_mode(op.imm);
-  if constexpr (D::kHasTags) {
-    if (!w.is_plain(op.a))
-      return w.unmodelled("bytes that are abstract or were never written converted from an integer");
+template <class D>
+StepFn<D> pack_step(Format to, FloatMode mode) {
+  const bool is_plain = !D::kHasTags && mode_kind(mode) == ModeKind::Plain;
+  switch (to) {
+    case Format::F16:
+      return is_plain ? &step_pack_plain<D, Format::F16> : &step_pack<D, Format::F16>;
+    case Format::BF16:
+      return is_plain ? &step_pack_plain<D, Format::BF16> : &step_pack<D, Format::BF16>;
+    case Format::E4M3:
+      return &step_pack<D, Format::E4M3>;
+    default:
+      return &step_pack<D, Format::E5M2>;
   }
-  const Lane<S>* a = w.template lanes<S>(op.a);
-  typename D::Real results[kLanes * 4];
-  for_lanes(w.mask(), [&](unsigned lane) {
-    const std::uint64_t value = extend(a[lane], cvt.int_bytes, cvt.is_signed);
-    results[lane * cvt.to_parts] = cvt.is_signed ? w.dom().from_int(cvt.to, static_cast<std::int64_t>(value), mode)
-                                                 : w.dom().from_uint(cvt.to, value, mode);
-    for (unsigned i = 1; i < cvt.to_parts; ++i) results[lane * cvt.to_parts + i] = w.dom().constant(cvt.to, 0);
-  });
-  w.write_reals(cvt.to, op.d, cvt.to_parts, results);
-}
-
-// -- cvt.pack: Op::imm holds the element's bits, Op::aux whether it is signed.
-// -------------------------------------------
-std::uint32_t clamp_to(std::int32_t x, unsigned bits, bool is_signed) {
-  const std::int64_t low = is_signed ? -(std::int64_t{1} << (bits - 1)) : 0;
-  const std::int64_t high = (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(x, low, high)) & ((1u << bits) - 1);
 }
 template <class D>
-void step_pack_ints(Warp<D>& w, const Op<D>& op) {
-  const auto bits = static_cast<unsigned>(op.imm);
-  const bool is_signed = op.aux != 0;
-  map3<std::uint32_t, std::int32_t, std::int32_t, std::uint32_t>(
-      w, std::nullopt, op.d, op.a, op.b, op.c, [=](std::int32_t a, std::int32_t b, std::uint32_t c) {
-        const std::uint32_t pair = clamp_to(a, bits, is_signed) << bits | clamp_to(b, bits, is_signed);
-        return bits == 16 ? pair : c << (2 * bits) | pair;
-      });
-}
-
-unsigned width_or(DecodeContext& ctx, const Operand& operand, unsigned size) {
-  const unsigned width = ctx.width(operand);
-  return width != 0 ? width : std::max(2u, size);
+StepFn<D> pair_step(Format to, Format from) {
+  if (to == Format::E4M3 && from == Format::F16) return &step_pair<D, Format::E4M3, Format::F16>;
+  if (to == Format::E5M2 && from == Format::F16) return &step_pair<D, Format::E5M2, Format::F16>;
+  if (to == Format::F16 && from == Format::E4M3) return &step_pair<D, Format::F16, Format::E4M3>;
+  if (to == Format::F16 && from == Format::E5M2) return &step_pair<D, Format::F16, Format::E5M2>;
+  return nullptr;
 }
 
 template <class D>
-StepFn<D> select_int(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
+StepFn<D> select_pairs(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
   const Type to = instr.type(0), from = instr.type(1);
-  IntCvt cvt{ptx::byte_size(from), ptx::byte_size(to), ptx::is_signed(from), ptx::is_signed(to), instr.has(Mod::sat)};
-  op.imm = cvt.pack();
-  return int_step<D>(cvt, width_or(ctx, instr.operands[1], cvt.source_bytes),
-                     width_or(ctx, instr.operands[0], cvt.dest_bytes));
+  const std::optional<Format> to_format = pair_format_of(to);
+  if (instr.has(Mod::rs) || !to_format || (from != Type::f32 && !pair_format_of(from))) {
+    ctx.unmodelled("this conversion of sm_100 has no meaning in the machine");
+    return nullptr;
+  }
+  const FloatMode mode = float_mode(instr);
+  op.imm = pack_mode(mode);
+  op.d = ctx.dest(instr.operands[0]);
+  if (from == Type::f32) {
+    op.a = ctx.source(instr.operands[1], Type::f32);
+    op.b = ctx.source(instr.operands[2], Type::f32);
+    return pack_step<D>(*to_format, mode);
+  }
+  op.a = ctx.source(instr.operands[1], ptx::byte_size(from) == 2 ? Type::b16 : Type::b32);
+  StepFn<D> step = pair_step<D>(*to_format, *pair_format_of(from));
+  if (step == nullptr) ctx.unmodelled("this conversion of sm_100 has no meaning in the machine");
+  return step;
+}
+
+Spec spec_of(DecodeContext& ctx, const Instr& instr) {
+  const Type to = instr.type(0), from = instr.type(1);
+  Spec spec;
+  spec.mode = float_mode(instr);
+  constexpr std::pair<Mod, Round> kIntegral[] = {
+      {Mod::rni, Round::Rn}, {Mod::rzi, Round::Rz}, {Mod::rmi, Round::Rm}, {Mod::rpi, Round::Rp}};
+  for (const auto& [mod, round] : kIntegral) {
+    if (instr.has(mod)) spec.is_integral = true, spec.mode.round = round;
+  }
+  const auto width = [&](const ptx::Operand& operand, Type type) {
+    const unsigned register_width = ctx.width(operand);
+    return static_cast<std::uint8_t>(register_width == 0 ? storage_width(type) : register_width);
+  };
+  spec.d_width = width(instr.operands[0], to);
+  spec.a_width = width(instr.operands[1], from);
+  spec.d_bits = static_cast<std::uint8_t>(bits_of(to));
+  spec.a_bits = static_cast<std::uint8_t>(bits_of(from));
+  spec.is_d_signed = ptx::is_signed(to);
+  spec.is_a_signed = ptx::is_signed(from);
+  return spec;
+}
+
+// -- cvt.pack -----------------------------------------------------------------------------------------------------
+// Op::imm: bits of an element; Op::aux: signed.
+template <class D>
+void step_cvt_pack(Warp<D>& w, const Op<D>& op) {
+  const auto bits = static_cast<unsigned>(op.imm);
+  const std::int32_t top = static_cast<std::int32_t>((1u << (bits - (op.aux != 0 ? 1 : 0))) - 1);
+  const std::int32_t bottom = op.aux != 0 ? -top - 1 : 0;
+  const std::uint32_t mask = (1u << bits) - 1;
+  const auto packed = [=](std::int32_t a, std::int32_t b) {
+    const auto high = static_cast<std::uint32_t>(std::clamp(a, bottom, top)) & mask;
+    const auto low = static_cast<std::uint32_t>(std::clamp(b, bottom, top)) & mask;
+    return high << bits | low;
+  };
+  if (bits == 16) {
+    return map2<std::uint32_t, std::int32_t>(w, std::nullopt, op.d, op.a, op.b, packed);
+  }
+  map3<std::uint32_t, std::int32_t>(w, std::nullopt, op.d, op.a, op.b, op.c,
+                                    [=](std::int32_t a, std::int32_t b, std::int32_t c) {
+                                      return static_cast<std::uint32_t>(c) << (2 * bits) | packed(a, b);
+                                    });
+}
+
+constexpr unsigned pack_bits(Type type) {
+  switch (type) {
+    case Type::u16:
+    case Type::s16:
+      return 16;
+    case Type::u8:
+    case Type::s8:
+      return 8;
+    case Type::u4:
+    case Type::s4:
+      return 4;
+    default:
+      return 2;
+  }
 }
 
 }  // namespace
@@ -350,88 +497,29 @@ template <class D>
 StepFn<D> Meaning<ptx::Form::Cvt>::select(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
   const Type to = instr.type(0), from = instr.type(1);
   const std::optional<Format> to_format = format_of(to), from_format = format_of(from);
-  if ((!to_format && !is_int(to)) || (!from_format && !is_int(from))) {
-    return ctx.unmodelled("this conversion has no meaning in the machine"), nullptr;
-  }
+  if ((!to_format && !is_integer(to)) || (!from_format && !is_integer(from))) return select_pairs<D>(ctx, instr, op);
   op.d = ctx.dest(instr.operands[0]);
   op.a = ctx.source(instr.operands[1], from);
-  if (!to_format && !from_format) return select_int<D>(ctx, instr, op);
-
-  RealCvt cvt;
-  const FloatMode mode = mode_of(instr);
-  op.imm = pack_mode(mode);
-  cvt.to = to_format.value_or(Format::F32);
-  cvt.from = from_format.value_or(Format::F32);
-  cvt.int_round = int_round_of(instr);
-  if (to_format && !is_pair(to)) {
-    cvt.to_parts = width_or(ctx, instr.operands[0], ptx::byte_size(to)) / domain::byte_size(cvt.to);
-  }
-  if (from_format && !is_pair(from)) {
-    cvt.from_parts = width_or(ctx, instr.operands[1], ptx::byte_size(from)) / domain::byte_size(cvt.from);
-  }
-  if (!to_format) {
-    cvt.int_bytes = ptx::byte_size(to);
-    cvt.is_signed = ptx::is_signed(to);
-    op.aux = cvt.pack();
-    const unsigned width = width_or(ctx, instr.operands[0], cvt.int_bytes);
-    if (width == 2) return &step_real_to_int<D, std::uint16_t>;
-    return width == 4 ? &step_real_to_int<D, std::uint32_t> : &step_real_to_int<D, std::uint64_t>;
-  }
-  if (!from_format) {
-    cvt.int_bytes = ptx::byte_size(from);
-    cvt.is_signed = ptx::is_signed(from);
-    op.aux = cvt.pack();
-    const unsigned width = width_or(ctx, instr.operands[1], cvt.int_bytes);
-    if (width == 2) return &step_int_to_real<D, std::uint16_t>;
-    return width == 4 ? &step_int_to_real<D, std::uint32_t> : &step_int_to_real<D, std::uint64_t>;
-  }
-  cvt.is_rounding_to_int = has_int_round(instr);
-  op.aux = cvt.pack();
-  if (is_pair(to) && is_pair(from)) return &step_pair<D>;
-  if (is_pair(to)) {
-    op.b = ctx.source(instr.operands[2], from);
-    return &step_pack<D>;
-  }
-  const bool is_plain =
-      op.imm == pack_mode(FloatMode{}) && !cvt.is_rounding_to_int && cvt.to_parts == 1 && cvt.from_parts == 1;
-  if (is_plain && cvt.to == Format::F32 && cvt.from == Format::BF16) return &step_plain<D, Format::F32, Format::BF16>;
-  if (is_plain && cvt.to == Format::F32 && cvt.from == Format::F16) return &step_plain<D, Format::F32, Format::F16>;
-  if (is_plain && cvt.to == Format::BF16 && cvt.from == Format::F32) return &step_plain<D, Format::BF16, Format::F32>;
-  if (is_plain && cvt.to == Format::F16 && cvt.from == Format::F32) return &step_plain<D, Format::F16, Format::F32>;
-  return &step_real<D>;
+  const Spec spec = spec_of(ctx, instr);
+  spec.pack(op);
+  if (to_format && from_format) return real_step_to<D>(spec, *to_format, *from_format);
+  if (to_format) return from_int_step<D>(spec, *to_format);
+  if (from_format) return to_int_step<D>(*from_format);
+  return int_step<D>(spec, to, from);
 }
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::CvtPack>::select(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
-  ctx.three(instr, op, Type::s32);
-  switch (instr.type(0)) {
-    case Type::u16:
-      op.imm = 16;
-      break;
-    case Type::s16:
-      op.imm = 16, op.aux = 1;
-      break;
-    case Type::u8:
-      op.imm = 8;
-      break;
-    case Type::s8:
-      op.imm = 8, op.aux = 1;
-      break;
-    case Type::u4:
-      op.imm = 4;
-      break;
-    case Type::s4:
-      op.imm = 4, op.aux = 1;
-      break;
-    case Type::u2:
-      op.imm = 2;
-      break;
-    default:
-      op.imm = 2, op.aux = 1;
-      break;
-  }
-  op.c = instr.operands.size() > 3 ? ctx.source(instr.operands[3], Type::b32) : op.a;
-  return &step_pack_ints<D>;
+  op.d = ctx.dest(instr.operands[0]);
+  op.a = ctx.source(instr.operands[1], Type::s32);
+  op.b = ctx.source(instr.operands[2], Type::s32);
+  op.imm = pack_bits(instr.type(0));
+  op.aux =
+      instr.type(0) == Type::s16 || instr.type(0) == Type::s8 || instr.type(0) == Type::s4 || instr.type(0) == Type::s2
+          ? 1
+          : 0;
+  if (op.imm != 16) op.c = ctx.source(instr.operands[3], Type::b32);
+  return &step_cvt_pack<D>;
 }
 
 PLUMB_INSTANTIATE_MEANING(Cvt)

@@ -35,7 +35,7 @@ inline std::uint64_t pack_mode(domain::FloatMode mode) {
 }
 inline domain::FloatMode unpack_mode(std::uint64_t bits) {
   domain::FloatMode mode;
-  std::memcpy(&mode, &bits, sizeof(mode));
+  std::memcpy(static_cast<void*>(&mode), &bits, sizeof(mode));
   return mode;
 }
 
