@@ -72,7 +72,8 @@ extern constexpr Code kData{
 extern constexpr Code kBudget{
     "triton.budget", "the evaluation used up its step budget",
     "The budget counts element operations over all programs; raise it, or choose a smaller shape."};
-extern constexpr Code kCancelled{"triton.cancelled", "the evaluation was cancelled", "The caller asked to stop."};
+extern constexpr Code kCancelled{"triton.cancelled", "the evaluation was cancelled",
+                                 "The progress callback of the evaluation answered that it should stop."};
 
 std::span<const Code* const> codes() {
   static constexpr std::array<const Code*, 20> kAll = {

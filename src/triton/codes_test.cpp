@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "triton/codes.h"
 
-#include <set>
-
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "triton/op_table.h"
 

@@ -3,6 +3,8 @@
 // domain.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -11,8 +13,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
@@ -112,15 +112,7 @@ class Lab {
     return kernel->evaluate<domain::Field>(call, {&field}, memory, options);
   }
 
-  const std::vector<double>& operator[](const std::string& name) const { return tensors.at(name).values; }
-
-  SourcePtr source;
-  Findings findings;
-  std::optional<Kernel> kernel;
-  Call call;
-  std::map<std::string, Tensor> tensors;
-
- private:
+  // Adds the tensors to a memory and points the call at them.
   void add_buffers(domain::Memory& memory) {
     for (const std::string& name : order_) {
       const Tensor& tensor = tensors.at(name);
@@ -146,6 +138,15 @@ class Lab {
     }
   }
 
+  const std::vector<double>& operator[](const std::string& name) const { return tensors.at(name).values; }
+
+  SourcePtr source;
+  Findings findings;
+  std::optional<Kernel> kernel;
+  Call call;
+  std::map<std::string, Tensor> tensors;
+
+ private:
   std::vector<std::string> order_;
 };
 

@@ -65,7 +65,9 @@ int evaluate(const json& manifest) {
   const auto start = std::chrono::steady_clock::now();
   triton::Result result;
   for (int repeat = manifest.value("repeat", 1); repeat > 0; --repeat) {
-    result = kernel->evaluate(call, pointers, memory, {.workers = static_cast<unsigned>(domains.size())});
+    result = kernel->evaluate(call, pointers, memory,
+                              {.workers = static_cast<unsigned>(domains.size()),
+                               .step_budget = manifest.value("budget", std::uint64_t{1} << 40)});
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (result.stop) {

@@ -198,6 +198,34 @@ TEST(Field, EqualFormulasAreEqualAndOthersAreNot) {
   EXPECT_EQ(halves("tl.max(x, 0) + y * 0", "tl.max(y, 0) + x * 0"), Comparison::Different);
 }
 
+TEST(Field, WorkersShareAContext) {
+  const auto build = [] {
+    Lab lab(
+        "@triton.jit\ndef kernel(xp, zp):\n    r = tl.program_id(0) * 8 + tl.arange(0, 8)\n    x = tl.load(xp + r)\n"
+        "    tl.store(zp + r, tl.exp(x) * tl.max(x, 0) / (1 + x * x))\n");
+    lab.in("xp", DType::Fp32, V(512));
+    lab.out("zp", DType::Fp32, 512);
+    lab.grid(64);
+    return lab;
+  };
+  Lab lab = build();
+  ASSERT_TRUE(lab.kernel) << render(lab.findings, false);
+  domain::FieldContext context({.seed = 3});
+  domain::Field alone(context), first(context), second(context);
+  domain::Memory one(true), two(true);
+  ASSERT_FALSE(lab.run(one, alone).stop);
+  Lab other = build();
+  other.add_buffers(two);
+  const Result result = other.kernel->evaluate<domain::Field>(other.call, {&first, &second}, two, {.workers = 2});
+  ASSERT_FALSE(result.stop) << render(result.stop->finding, false);
+  EXPECT_EQ(result.programs, 64U);
+  for (std::uint64_t i = 0; i < 512; ++i) {
+    const auto a = alone.read(*one.find("zp"), 4 * i, domain::Format::F32);
+    const auto b = alone.read(*two.find("zp"), 4 * i, domain::Format::F32);
+    ASSERT_EQ(alone.compare_outputs(domain::Format::F32, a, b), domain::Comparison::Equal) << i;
+  }
+}
+
 TEST(Field, IntegersStayConcrete) {
   Abstract run("i = tl.load(ip + r)\ntl.store(zp + i, x * i)\ntl.store(op + r, i * i)");
   ASSERT_FALSE(run.result.stop) << render(run.result.stop->finding, false);

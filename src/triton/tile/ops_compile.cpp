@@ -37,13 +37,13 @@ Type type_argument(Context<D>& context, const Value<D>& value) {
   context.fail(kType, "this method is of types");
 }
 
-// The block itself, after the promise about it was checked: on a block every element is a multiple of the last value.
+// The input itself. The promise is checked for scalars; over a block it is about the first element of each group of
+// neighbours, which the layout decides.
 template <class D>
 Value<D> promised_multiple(Context<D>& context, const Value<D>& input, const Value<D>& values) {
   const Value<D>* factor = &values;
   if (values.tuple() != nullptr && values.tuple()->size() == 1) factor = &values.tuple()->front();
   const Block<D>* block = input.block();
-  // Over several axes the promise is about the first element of each group, which a scalar does not have.
   if (block == nullptr || factor->tuple() != nullptr || block->shape.rank != 0 || block->ints.empty()) return input;
   const Int128 multiple = constexpr_integer(context, *factor, "the multiple");
   if (multiple <= 0 || multiple > largest(DType::Int64) || block->ints[0] % static_cast<std::int64_t>(multiple) == 0)
