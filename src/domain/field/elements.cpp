@@ -2,64 +2,82 @@
 #include "domain/field/elements.h"
 
 #include <algorithm>
-#include <bit>
-
-#include "base/hash.h"
 
 namespace plumb::domain::field {
 namespace {
 
-std::size_t slot_of(const Key& k, std::size_t slots) { return mix64(k.low ^ k.high) & (slots - 1); }
+bool has(const ElementSet& set, std::uint32_t piece) {
+  // The piece added last first: that is where a running maximum's elements are.
+  return std::find(set.pieces.rbegin(), set.pieces.rend(), piece) != set.pieces.rend();
+}
 
 }  // namespace
 
 void Elements::clear() {
   pieces_.clear();
   sets_.clear();
+  index_.clear();
+  heads_.clear();
+  occurrences_.clear();
 }
 
-bool Elements::contains(const Piece& piece, const Key& k) {
-  for (std::size_t at = slot_of(k, piece.slots.size());; at = (at + 1) & (piece.slots.size() - 1)) {
-    const std::uint32_t entry = piece.slots[at];
-    if (entry == 0) return false;
-    if (key(piece.elements[entry - 1]) == k) return true;
+std::uint32_t Elements::last_occurrence(const Key& k) const {
+  const std::uint32_t* head = index_.find(k);
+  return head == nullptr ? kNoSet : heads_[*head];
+}
+
+bool Elements::contains(const ElementSet& set, const Key& k) const {
+  for (std::uint32_t at = last_occurrence(k); at != kNoSet; at = occurrences_[at].next) {
+    if (has(set, occurrences_[at].piece)) return true;
   }
+  return false;
 }
 
-// False when it is there already. `slots` has room.
-bool Elements::insert(Piece& piece, const Residues& element) {
-  const Key k = key(element);
-  std::size_t at = slot_of(k, piece.slots.size());
-  for (; piece.slots[at] != 0; at = (at + 1) & (piece.slots.size() - 1)) {
-    if (key(piece.elements[piece.slots[at] - 1]) == k) return false;
-  }
-  piece.elements.push_back(element);
-  piece.slots[at] = static_cast<std::uint32_t>(piece.elements.size());
-  return true;
-}
-
-void Elements::finish(ElementSet& set, Piece piece) {
-  if (piece.elements.empty()) return;
-  for (const Residues& a : piece.elements) {
-    const Residues square = mul(*modulus_, a, a);
-    piece.sums[0] = field::add(*modulus_, piece.sums[0], a);
+std::uint32_t Elements::make_piece(const ElementSet& set, std::span<const Residues> elements) {
+  const auto id = static_cast<std::uint32_t>(pieces_.size());
+  Piece& piece = pieces_.emplace_back();
+  piece.elements.reserve(elements.size());
+  for (const Residues& element : elements) {
+    const Key k = key(element);
+    const std::uint32_t head = index_.insert(k, static_cast<std::uint32_t>(heads_.size())).first;
+    if (head == heads_.size()) heads_.push_back(kNoSet);
+    bool is_known = false;
+    for (std::uint32_t at = heads_[head]; at != kNoSet && !is_known; at = occurrences_[at].next) {
+      is_known = occurrences_[at].piece == id || has(set, occurrences_[at].piece);
+    }
+    if (is_known) continue;
+    occurrences_.push_back({id, heads_[head]});
+    heads_[head] = static_cast<std::uint32_t>(occurrences_.size() - 1);
+    piece.elements.push_back(element);
+    const Residues square = mul(*modulus_, element, element);
+    piece.sums[0] = field::add(*modulus_, piece.sums[0], element);
     piece.sums[1] = field::add(*modulus_, piece.sums[1], square);
-    piece.sums[2] = field::add(*modulus_, piece.sums[2], mul(*modulus_, square, a));
+    piece.sums[2] = field::add(*modulus_, piece.sums[2], mul(*modulus_, square, element));
   }
-  set.count += static_cast<std::uint32_t>(piece.elements.size());
-  set.pieces.push_back(static_cast<std::uint32_t>(pieces_.size()));
-  pieces_.push_back(std::move(piece));
+  return id;
+}
+
+void Elements::append(ElementSet& set, std::uint32_t piece) {
+  if (pieces_[piece].elements.empty()) return;
+  set.pieces.push_back(piece);
+  set.count += static_cast<std::uint32_t>(pieces_[piece].elements.size());
 }
 
 void Elements::add(ElementSet& set, std::span<const Residues> elements) {
-  if (elements.empty()) return;
-  Piece piece;
-  piece.slots.assign(std::bit_ceil(2 * elements.size()), 0);
-  piece.elements.reserve(elements.size());
-  for (const Residues& element : elements) {
-    if (!contains(set, key(element))) insert(piece, element);
+  if (!elements.empty()) append(set, make_piece(set, elements));
+}
+
+void Elements::add(ElementSet& set, const ElementSet& other) {
+  set.valid &= other.valid;
+  const ElementSet before = set;  // the pieces of one set are disjoint among themselves
+  for (const std::uint32_t id : other.pieces) {
+    if (has(before, id)) continue;
+    const std::vector<Residues>& elements = pieces_[id].elements;
+    const bool is_disjoint =
+        before.count == 0 || std::none_of(elements.begin(), elements.end(),
+                                          [&](const Residues& element) { return contains(before, key(element)); });
+    append(set, is_disjoint ? id : make_piece(before, elements));
   }
-  finish(set, std::move(piece));
 }
 
 void Elements::consolidate(ElementSet& set) {
@@ -71,32 +89,10 @@ void Elements::consolidate(ElementSet& set) {
   set = std::move(whole);
 }
 
-void Elements::add(ElementSet& set, const ElementSet& other) {
-  set.valid &= other.valid;
-  for (const std::uint32_t id : other.pieces) {
-    if (std::find(set.pieces.begin(), set.pieces.end(), id) != set.pieces.end()) continue;
-    const bool is_disjoint = std::none_of(pieces_[id].elements.begin(), pieces_[id].elements.end(),
-                                          [&](const Residues& element) { return contains(set, key(element)); });
-    if (is_disjoint) {
-      set.pieces.push_back(id);
-      set.count += static_cast<std::uint32_t>(pieces_[id].elements.size());
-    } else {
-      const std::vector<Residues> copy = pieces_[id].elements;  // `add` moves the pieces
-      add(set, copy);
-    }
-  }
-}
-
-bool Elements::contains(const ElementSet& set, const Key& k) const {
-  // The piece added last first: that is where a running maximum's elements are.
-  return std::any_of(set.pieces.rbegin(), set.pieces.rend(),
-                     [&](std::uint32_t id) { return contains(pieces_[id], k); });
-}
-
 bool Elements::contains(const ElementSet& set, const ElementSet& other) const {
   return std::all_of(other.pieces.begin(), other.pieces.end(), [&](std::uint32_t id) {
-    if (std::find(set.pieces.begin(), set.pieces.end(), id) != set.pieces.end()) return true;
-    const auto& all = pieces_[id].elements;
+    if (has(set, id)) return true;
+    const std::vector<Residues>& all = pieces_[id].elements;
     return std::all_of(all.begin(), all.end(), [&](const Residues& element) { return contains(set, key(element)); });
   });
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "domain/field/flat_map.h"
 #include "domain/field/residue.h"
 
 namespace plumb::domain::field {
@@ -50,16 +51,24 @@ class Elements {
  private:
   struct Piece {
     std::vector<Residues> elements;
-    std::vector<std::uint32_t> slots;  // open addressing: index + 1
     Residues sums[3];
   };
-  static bool contains(const Piece& piece, const Key& k);
-  static bool insert(Piece& piece, const Residues& element);
-  void finish(ElementSet& set, Piece piece);
+  struct Occurrence {
+    std::uint32_t piece = 0;
+    std::uint32_t next = kNoSet;  // the same element in another piece
+  };
+  // Makes a piece of the elements that are not in the set.
+  std::uint32_t make_piece(const ElementSet& set, std::span<const Residues> elements);
+  void append(ElementSet& set, std::uint32_t piece);
+  // The last occurrence of the element, or kNoSet.
+  std::uint32_t last_occurrence(const Key& k) const;
 
   const Modulus* modulus_;
-  std::vector<Piece> pieces_;
+  std::deque<Piece> pieces_;
   std::deque<ElementSet> sets_;  // references stay good while sets are made
+  FlatMap<Key, KeyHash> index_;  // of an element's head: where its list of occurrences is kept
+  std::vector<std::uint32_t> heads_;
+  std::vector<Occurrence> occurrences_;
 };
 
 }  // namespace plumb::domain::field

@@ -11,7 +11,7 @@ namespace plumb::domain::field {
 namespace {
 
 constexpr unsigned kTopLanes = 0x0f;
-constexpr std::size_t kMostPieces = 48;
+constexpr std::size_t kMostPieces = 256;
 
 bool is_order(const Value& v) { return v.is(Kind::Maximum) || v.is(Kind::Minimum) || v.is(Kind::Scaled); }
 
@@ -223,7 +223,7 @@ void Worker::force_order(Value& v) {
   v.valid = set.valid;
   if (set.count >= 3) {
     unsigned zeros = 0;
-    ++facts.atoms;
+    note_atom(v);
     v.residues = maximum_of_set(set, is_minimum, zeros);
     v.valid = static_cast<std::uint8_t>(v.valid & ~zeros);
     return;

@@ -5,7 +5,10 @@
 
 #include <emmintrin.h>
 
+#include <cstddef>
 #include <cstdint>
+
+#include "base/hash.h"
 
 namespace plumb::domain::field {
 
@@ -20,6 +23,10 @@ struct Key {
   std::uint64_t low = 0, high = 0;
   friend bool operator==(const Key&, const Key&) = default;
   friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+struct KeyHash {
+  std::size_t operator()(const Key& k) const { return mix64(k.low ^ k.high * 0x9e3779b97f4a7c15ULL); }
 };
 
 // Primes and what Montgomery's reduction needs of them.

@@ -16,7 +16,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/hash.h"
 #include "domain/field/field.h"
 #include "domain/field/flat_map.h"
 #include "domain/field/logarithm.h"
@@ -24,12 +23,6 @@
 #include "domain/field/value.h"
 
 namespace plumb::domain::field {
-
-struct KeyHash {
-  std::size_t operator()(const Key& k) const {
-    return static_cast<std::size_t>(k.low ^ k.high * 0x9e3779b97f4a7c15ULL);
-  }
-};
 
 // Names of pseudo-random functions.
 enum class Purpose : std::uint64_t {
