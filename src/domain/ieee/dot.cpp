@@ -146,7 +146,8 @@ template <class Value>
   if (ending.is_half) {
     for (unsigned j = 0; j < kColumns; ++j) {
       const double value = total[j] * power(top[j] - ending.aligned);
-      out[j] = ieee::round_small<Format::F16>(value);
+      const Real bits = ieee::round_small<Format::F16>(value);
+      out[j] = (bits & 0x7FFF) == 0 ? 0 : bits;  // no step leaves a negative zero
     }
   } else {
     for (unsigned j = 0; j < kColumns; ++j) out[j] = end_single(total[j], top[j], ending);
