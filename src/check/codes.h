@@ -23,7 +23,7 @@ extern const Code kBarrierReentry;
 extern const Code kAtomicMix;
 extern const Code kAtomicResult;
 extern const Code kScheduleValue;
-extern const Code kSpin;
+extern const Code kOrderUnmodelled;
 
 std::span<const Code* const> codes();
 

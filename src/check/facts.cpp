@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace plumb::check {
+
+namespace {
+
+// The dotted opcode as written: from the opcode to the first white space or semicolon.
+std::string opcode_text(const Source& source, const ptx::Instr& instr) {
+  const std::string_view text = source.text();
+  std::size_t end = instr.opcode_span.begin;
+  while (end < text.size() && end < instr.span.end && text[end] != ' ' && text[end] != '\t' && text[end] != '\n' &&
+         text[end] != '\r' && text[end] != ';') {
+    ++end;
+  }
+  return std::string(text.substr(instr.opcode_span.begin, end - instr.opcode_span.begin));
+}
+
+bool is_schedule_special(ptx::Special special) {
+  using ptx::Special;
+  switch (special) {
+    case Special::warpid:
+    case Special::nwarpid:
+    case Special::smid:
+    case Special::nsmid:
+    case Special::gridid:
+    case Special::clock:
+    case Special::clock_hi:
+    case Special::clock64:
+    case Special::pm:
+    case Special::pm64:
+    case Special::globaltimer:
+    case Special::globaltimer_lo:
+    case Special::globaltimer_hi:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool reads_schedule(const std::vector<ptx::Operand>& operands) {
+  return std::any_of(operands.begin(), operands.end(), [](const ptx::Operand& operand) {
+    return (operand.kind == ptx::Operand::Kind::Special && is_schedule_special(operand.special)) ||
+           reads_schedule(operand.elements);
+  });
+}
+
+void count_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& uses) {
+  const bool has_register = operand.kind == ptx::Operand::Kind::Reg || operand.base == ptx::Operand::Base::Reg;
+  if (has_register && operand.reg < uses.size()) ++uses[operand.reg];
+  for (const ptx::Operand& element : operand.elements) count_registers(element, uses);
+}
+
+std::vector<std::uint32_t> register_mentions(const ptx::Function& entry) {
+  std::vector<std::uint32_t> uses(entry.registers.size());
+  for (const ptx::Instr& instr : entry.instrs) {
+    if (instr.guard && instr.guard->reg < uses.size()) ++uses[instr.guard->reg];
+    for (const ptx::Operand& operand : instr.operands) count_registers(operand, uses);
+  }
+  return uses;
+}
+
+// A destination whose registers are mentioned nowhere else is not used.
+bool is_destination_used(const ptx::Instr& instr, const std::vector<std::uint32_t>& mentions) {
+  if (instr.operands.empty() || instr.operands[0].kind == ptx::Operand::Kind::Sink) return false;
+  std::vector<std::uint32_t> own(mentions.size());
+  count_registers(instr.operands[0], own);
+  for (std::size_t reg = 0; reg < own.size(); ++reg) {
+    if (own[reg] != 0 && mentions[reg] > own[reg]) return true;
+  }
+  return false;
+}
+
+constexpr std::array<std::string_view, 6> kCommuting = {"add", "min", "max", "and", "or", "xor"};
+
+// Operation and type of an atomic: "add.f32" is 1 + a number made of both words.
+void describe_atomic(InstrFacts& facts) {
+  std::string_view rest = facts.opcode;
+  std::size_t operation = kCommuting.size();
+  std::string_view type;
+  while (!rest.empty()) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view word = rest.substr(0, dot);
+    rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
+    const auto found = std::find(kCommuting.begin(), kCommuting.end(), word);
+    if (found != kCommuting.end()) operation = static_cast<std::size_t>(found - kCommuting.begin());
+    if (rest.empty()) type = word;
+  }
+  if (operation == kCommuting.size()) return;
+  facts.is_float_atomic = operation == 0 && (type.starts_with("f") || type.starts_with("bf"));
+  std::uint64_t number = operation + 1;
+  for (const char c : type) number = number * 131 + static_cast<unsigned char>(c);
+  facts.commuting_op = number;
+}
+
+}  // namespace
+
+std::vector<InstrFacts> facts_of(const ptx::Module& module, const ptx::Function& entry) {
+  std::vector<InstrFacts> all(entry.instrs.size());
+  const std::vector<std::uint32_t> mentions = register_mentions(entry);
+  for (std::size_t i = 0; i < entry.instrs.size(); ++i) {
+    const ptx::Instr& instr = entry.instrs[i];
+    InstrFacts& facts = all[i];
+    facts.opcode = opcode_text(*module.source, instr);
+    facts.place = {module.source, instr.span};
+    facts.line = module.source->locate(instr.opcode_span.begin).line;
+    const std::string_view opcode = facts.opcode;
+    facts.is_collective = opcode.starts_with("ldmatrix") || opcode.starts_with("stmatrix");
+    facts.is_arrive_only = opcode.starts_with("bar.arrive") || opcode.starts_with("bar.cta.arrive") ||
+                           opcode.starts_with("barrier.arrive") || opcode.starts_with("barrier.cta.arrive");
+    facts.is_copy_wait = opcode.starts_with("cp.async.wait_group") || opcode.starts_with("cp.async.wait_all");
+    facts.is_schedule_value = opcode.starts_with("activemask") || reads_schedule(instr.operands);
+    const bool is_atom = opcode.starts_with("atom.");
+    if (is_atom || opcode.starts_with("red.")) describe_atomic(facts);
+    facts.is_result_used = is_atom && is_destination_used(instr, mentions);
+  }
+  return all;
+}
+
+}  // namespace plumb::check
