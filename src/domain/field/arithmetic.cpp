@@ -228,7 +228,7 @@ ValueId Worker::atom(Format f, ValueId a, Purpose purpose) {
   ValueId id;
   Value& r = allocate(id);
   r = x;
-  r.residues = shared.random(key(x.residues), purpose);
+  r.residues = shared.random(identity(x), purpose);
   r.numerator = 1;
   r.denominator = 0;
   r.key_of_denominator = 1;
@@ -236,12 +236,12 @@ ValueId Worker::atom(Format f, ValueId a, Purpose purpose) {
   r.kind = static_cast<std::uint8_t>(Kind::Plain);
   r.set(f, Sign::Unknown);
   // A key over a lane that is not meaningful says nothing: no lane of the atom is.
-  r.valid = (x.valid & kTopLanes) == kTopLanes ? 0xff : 0;
+  r.valid = is_identified(x) ? 0xff : 0;
   return id;
 }
 
 void Worker::note_atom(const Value& argument) {
-  ++facts.atoms;
+  ++((argument.flags & kHasExponential) != 0 ? facts.exponential_atoms : facts.atoms);
   facts.largest_degree = std::max(facts.largest_degree, double{argument.numerator} + double{argument.denominator});
 }
 

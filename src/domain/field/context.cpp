@@ -118,9 +118,19 @@ Residues Shared::random_of(std::uint64_t word, Purpose purpose) const {
   return random({mix64(word ^ keys[4]), mix64(word + keys[5])}, purpose);
 }
 
-Key Shared::hash(const Residues& a) const {
-  const Key k = key(a);
-  return {mix64(fold(k.low ^ keys[4], k.high ^ keys[5])), mix64(fold(k.low ^ keys[6], k.high ^ keys[7]))};
+Key Shared::identity(const Residues& a, bool has_exponential) const {
+  const auto finish = [](std::uint64_t x) {
+    x *= kGolden;
+    return x ^ x >> 32;
+  };
+  const Key p = key(a);
+  Key digest{fold(p.low ^ keys[0], p.high ^ keys[1]), fold(p.low ^ keys[2], p.high ^ keys[3])};
+  if (!has_exponential) {
+    const Key q = lower_key(a);
+    digest.low += fold(q.low ^ keys[4], q.high ^ keys[5]);
+    digest.high += fold(q.low ^ keys[6], q.high ^ keys[7]);
+  }
+  return {finish(digest.low), finish(digest.high)};
 }
 
 Residues Shared::exponential(const Residues& exponent) const {

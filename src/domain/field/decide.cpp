@@ -105,9 +105,9 @@ Bool compare_with_zero(Worker& w, ValueId difference, Relation relation) {
   if (const auto sign = w.known_sign(difference)) return {0, holds(relation, *sign)};
   const field::Value& d = w.get(difference);
   if (const auto decided = holds(relation, d.sign())) return {0, *decided};
-  const field::ScaleClass scale = *w.shared.classify(d.residues, true);
+  const field::ScaleClass scale = *w.shared.classify(d, true);
   w.note_atom(d);
-  const field::Key k = field::key(w.shared.class_value(scale.index));
+  const field::Key k = w.shared.class_identity(scale.index);
   return to_bool(w, w.predicates.atom(scale.index, scale.is_negative ? mirrored(relation) : relation,
                                       w.shared.random(k, field::Purpose::Positive),
                                       w.shared.random(k, field::Purpose::NotNegative)));
@@ -185,7 +185,7 @@ Real Field::select(Format f, Bool p, Real a, Real b) {
   const ValueId difference = w.sub(f, x, y);
   if (const Predicates::Simple* simple = w.predicates.simple(p.id)) {
     // The predicate compares the two operands with each other: the larger or the smaller of them.
-    const auto scale = w.shared.classify(w.get(difference).residues, false);
+    const auto scale = w.shared.classify(w.get(difference), false);
     if (scale && scale->index == simple->class_index) {
       const Relation r = scale->is_negative ? mirrored(simple->relation) : simple->relation;
       w.fresh = kNoValue;

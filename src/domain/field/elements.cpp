@@ -33,12 +33,12 @@ bool Elements::contains(const ElementSet& set, const Key& k) const {
   return false;
 }
 
-std::uint32_t Elements::make_piece(const ElementSet& set, std::span<const Residues> elements) {
+std::uint32_t Elements::make_piece(const ElementSet& set, std::span<const Element> elements) {
   const auto id = static_cast<std::uint32_t>(pieces_.size());
   Piece& piece = pieces_.emplace_back();
   piece.elements.reserve(elements.size());
-  for (const Residues& element : elements) {
-    const Key k = key(element);
+  for (const Element& element : elements) {
+    const Key k = element.identity;
     const std::uint32_t head = index_.insert(k, static_cast<std::uint32_t>(heads_.size())).first;
     if (head == heads_.size()) heads_.push_back(kNoSet);
     bool is_known = false;
@@ -49,10 +49,12 @@ std::uint32_t Elements::make_piece(const ElementSet& set, std::span<const Residu
     occurrences_.push_back({id, heads_[head]});
     heads_[head] = static_cast<std::uint32_t>(occurrences_.size() - 1);
     piece.elements.push_back(element);
-    const Residues square = mul(*modulus_, element, element);
-    piece.sums[0] = field::add(*modulus_, piece.sums[0], element);
+    piece.identity.low += element.identity.low;
+    piece.identity.high += element.identity.high;
+    const Residues &a = element.residues, square = mul(*modulus_, a, a);
+    piece.sums[0] = field::add(*modulus_, piece.sums[0], a);
     piece.sums[1] = field::add(*modulus_, piece.sums[1], square);
-    piece.sums[2] = field::add(*modulus_, piece.sums[2], mul(*modulus_, square, element));
+    piece.sums[2] = field::add(*modulus_, piece.sums[2], mul(*modulus_, square, a));
   }
   return id;
 }
@@ -63,28 +65,29 @@ void Elements::append(ElementSet& set, std::uint32_t piece) {
   set.count += static_cast<std::uint32_t>(pieces_[piece].elements.size());
 }
 
-void Elements::add(ElementSet& set, std::span<const Residues> elements) {
+void Elements::add(ElementSet& set, std::span<const Element> elements) {
   if (!elements.empty()) append(set, make_piece(set, elements));
 }
 
 void Elements::add(ElementSet& set, const ElementSet& other) {
   set.valid &= other.valid;
+  set.has_exponential = set.has_exponential || other.has_exponential;
   const ElementSet before = set;  // the pieces of one set are disjoint among themselves
   for (const std::uint32_t id : other.pieces) {
     if (has(before, id)) continue;
-    const std::vector<Residues>& elements = pieces_[id].elements;
+    const std::vector<Element>& elements = pieces_[id].elements;
     const bool is_disjoint =
         before.count == 0 || std::none_of(elements.begin(), elements.end(),
-                                          [&](const Residues& element) { return contains(before, key(element)); });
+                                          [&](const Element& element) { return contains(before, element.identity); });
     append(set, is_disjoint ? id : make_piece(before, elements));
   }
 }
 
 void Elements::consolidate(ElementSet& set) {
-  std::vector<Residues> all;
+  std::vector<Element> all;
   all.reserve(set.count);
-  for_each(set, [&](const Residues& element) { all.push_back(element); });
-  ElementSet whole{{}, 0, set.valid};
+  for_each(set, [&](const Element& element) { all.push_back(element); });
+  ElementSet whole{{}, 0, set.valid, set.has_exponential};
   add(whole, all);
   set = std::move(whole);
 }
@@ -92,9 +95,18 @@ void Elements::consolidate(ElementSet& set) {
 bool Elements::contains(const ElementSet& set, const ElementSet& other) const {
   return std::all_of(other.pieces.begin(), other.pieces.end(), [&](std::uint32_t id) {
     if (has(set, id)) return true;
-    const std::vector<Residues>& all = pieces_[id].elements;
-    return std::all_of(all.begin(), all.end(), [&](const Residues& element) { return contains(set, key(element)); });
+    const std::vector<Element>& all = pieces_[id].elements;
+    return std::all_of(all.begin(), all.end(), [&](const Element& element) { return contains(set, element.identity); });
   });
+}
+
+Key Elements::identity(const ElementSet& set) const {
+  Key sum;
+  for (const std::uint32_t id : set.pieces) {
+    sum.low += pieces_[id].identity.low;
+    sum.high += pieces_[id].identity.high;
+  }
+  return sum;
 }
 
 void Elements::power_sums(const ElementSet& set, Residues (&sums)[3]) const {

@@ -15,10 +15,16 @@ namespace plumb::domain::field {
 
 inline constexpr std::uint32_t kNoSet = ~0U;
 
+struct Element {
+  Residues residues;
+  Key identity;
+};
+
 struct ElementSet {
   std::vector<std::uint32_t> pieces;
   std::uint32_t count = 0;
   std::uint8_t valid = 0xff;  // lanes that are meaningful in all elements
+  bool has_exponential = false;
 };
 
 class Elements {
@@ -27,7 +33,7 @@ class Elements {
 
   void clear();
   // Adds the elements that are not in the set yet.
-  void add(ElementSet& set, std::span<const Residues> elements);
+  void add(ElementSet& set, std::span<const Element> elements);
   void add(ElementSet& set, const ElementSet& other);
   // One piece of many small ones, for sets that grew an element at a time.
   void consolidate(ElementSet& set);
@@ -35,10 +41,11 @@ class Elements {
   bool contains(const ElementSet& set, const ElementSet& other) const;
   // Sums of the elements' first, second and third powers.
   void power_sums(const ElementSet& set, Residues (&sums)[3]) const;
+  Key identity(const ElementSet& set) const;
   template <class Visit>
   void for_each(const ElementSet& set, Visit&& visit) const {
     for (const std::uint32_t piece : set.pieces) {
-      for (const Residues& element : pieces_[piece].elements) visit(element);
+      for (const Element& element : pieces_[piece].elements) visit(element);
     }
   }
 
@@ -50,15 +57,16 @@ class Elements {
 
  private:
   struct Piece {
-    std::vector<Residues> elements;
+    std::vector<Element> elements;
     Residues sums[3];
+    Key identity;  // the sum of the elements'
   };
   struct Occurrence {
     std::uint32_t piece = 0;
     std::uint32_t next = kNoSet;  // the same element in another piece
   };
   // Makes a piece of the elements that are not in the set.
-  std::uint32_t make_piece(const ElementSet& set, std::span<const Residues> elements);
+  std::uint32_t make_piece(const ElementSet& set, std::span<const Element> elements);
   void append(ElementSet& set, std::uint32_t piece);
   // The last occurrence of the element, or kNoSet.
   std::uint32_t last_occurrence(const Key& k) const;

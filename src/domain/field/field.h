@@ -88,7 +88,9 @@ struct Facts {
   double largest_degree = 0;           // numerator and denominator together, over all values made
   double largest_exponent_degree = 0;  // of arguments of exponentials
   bool uses_exponential_of_exponential = false;
-  std::uint64_t atoms = 0;  // free atoms (maxima, absolute values, roots, predicates, functions) of one unit, at most
+  // Free atoms (maxima, absolute values, roots, predicates, functions) of one unit, at most; those of arguments that
+  // contain exponentials apart.
+  std::uint64_t atoms = 0, exponential_atoms = 0;
   void merge(const Facts& other);
 };
 

@@ -30,7 +30,7 @@ ValueId Worker::exponential(Format f, ValueId a, bool is_counted) {
   ValueId id;
   Value& r = allocate(id);
   r = x;
-  r.residues = shared.random(key(x.residues), Purpose::Exponent);
+  r.residues = shared.random(identity(x), Purpose::Exponent);
   const Residues top = shared.exponential(x.residues);
   std::copy_n(top.lane, kRepetitions, r.residues.lane);
   r.numerator = 1;
@@ -40,8 +40,7 @@ ValueId Worker::exponential(Format f, ValueId a, bool is_counted) {
   r.aux = a;
   r.set(f, Sign::Positive);
   // The upper lane needs the lower one of its repetition; the lower ones are functions of all upper ones.
-  const bool is_whole = (x.valid & kTopLanes) == kTopLanes;
-  r.valid = static_cast<std::uint8_t>(x.valid >> kRepetitions | (is_whole ? 0xf0 : 0));
+  r.valid = static_cast<std::uint8_t>(x.valid >> kRepetitions | (is_identified(x) ? 0xf0 : 0));
   if (is_counted) {
     ++facts.exponentials;
     if (!is_guarded) {
@@ -63,22 +62,24 @@ ValueId Worker::logarithm(Format f, ValueId a, ValueId factor) {
   const Value& c = get(factor);
   const unsigned zeros = zero_lanes(x.residues);
   if ((zeros & kTopLanes) == kTopLanes) return kPoisonId;
-  const Key k = key(x.residues), reciprocal = key(inverse(shared.modulus, x.residues));
-  if (k == key(shared.modulus.one)) return lift(f, 0);
+  const Residues inverted = inverse(shared.modulus, x.residues);
+  const bool is_inverted = key(inverted) < key(x.residues);
+  if (key(x.residues) == key(shared.modulus.one)) return lift(f, 0);
   note_atom(x);
   ValueId id;
   Value& r = allocate(id);
   r = x;
   // log(1/a) = -log(a): one variable for both.
-  r.residues = field::mul(shared.modulus, c.residues, shared.random(std::min(k, reciprocal), Purpose::Logarithm));
-  if (reciprocal < k) r.residues = field::neg(shared.modulus, r.residues);
+  const Key k = shared.identity(is_inverted ? inverted : x.residues, (x.flags & kHasExponential) != 0);
+  r.residues = field::mul(shared.modulus, c.residues, shared.random(k, Purpose::Logarithm));
+  if (is_inverted) r.residues = field::neg(shared.modulus, r.residues);
   r.numerator = 1 + c.numerator;
   r.denominator = c.denominator;
   r.kind = static_cast<std::uint8_t>(Kind::Log) | kLazy;
   r.aux = a;
   r.key_of_denominator = factor;
   r.set(f, Sign::Unknown);
-  r.valid = (x.valid & kTopLanes) == kTopLanes ? static_cast<std::uint8_t>(0xff & ~(zeros << kRepetitions)) : 0;
+  r.valid = is_identified(x) ? static_cast<std::uint8_t>(0xff & ~(zeros << kRepetitions)) : 0;
   return id;
 }
 

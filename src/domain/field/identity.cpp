@@ -37,22 +37,35 @@ int Shared::known_ratio(const Residues& a) const {
   return known_ratios.contains(key(neg(modulus, a))) ? -1 : 0;
 }
 
-std::optional<ScaleClass> Shared::find_class(const Residues& d) const {
+namespace {
+
+// A value or its negative, whichever has the smaller key, and which of them it is.
+std::pair<Residues, bool> oriented(const Modulus& modulus, const Residues& a) {
+  const Residues minus = neg(modulus, a);
+  const bool is_negative = key(minus) < key(a);
+  return {is_negative ? minus : a, is_negative};
+}
+
+bool has_exponential(const Value& v) { return (v.flags & kHasExponential) != 0; }
+
+}  // namespace
+
+std::optional<ScaleClass> Shared::find_class(const Value& d) const {
   const auto look = [&](const Residues& a) -> std::optional<ScaleClass> {
-    const Key plus = key(a), minus = key(neg(modulus, a));
-    const std::uint32_t* found = classes.find(std::min(plus, minus));
+    const auto [residues, is_negative] = oriented(modulus, a);
+    const std::uint32_t* found = classes.find(identity(residues, has_exponential(d)));
     if (found == nullptr) return std::nullopt;
-    return ScaleClass{*found >> 1, (*found & 1) != (plus < minus ? 1U : 0U)};
+    return ScaleClass{*found >> 1, ((*found & 1) != 0) != is_negative};
   };
-  if (const auto found = look(d)) return found;
+  if (const auto found = look(d.residues)) return found;
   for (std::size_t i = 0; i < known_scales.size(); ++i) {
-    if (const auto found = look(mul(modulus, d, known_scales[i]))) return found;
-    if (const auto found = look(mul(modulus, d, known_inverses[i]))) return found;
+    if (const auto found = look(mul(modulus, d.residues, known_scales[i]))) return found;
+    if (const auto found = look(mul(modulus, d.residues, known_inverses[i]))) return found;
   }
   return std::nullopt;
 }
 
-std::optional<ScaleClass> Shared::classify(const Residues& d, bool insert) {
+std::optional<ScaleClass> Shared::classify(const Value& d, bool insert) {
   {
     const std::shared_lock lock(identity_mutex);
     const std::optional<ScaleClass> found = find_class(d);
@@ -60,16 +73,17 @@ std::optional<ScaleClass> Shared::classify(const Residues& d, bool insert) {
   }
   const std::unique_lock lock(identity_mutex);
   if (const auto found = find_class(d)) return found;
-  const auto index = static_cast<std::uint32_t>(class_values.size());
-  const Key plus = key(d), minus = key(neg(modulus, d));
-  classes.insert(std::min(plus, minus), index << 1 | (plus < minus ? 1U : 0U));
-  class_values.push_back(d);
+  const auto index = static_cast<std::uint32_t>(class_identities.size());
+  const auto [residues, is_negative] = oriented(modulus, d.residues);
+  const Key k = identity(residues, has_exponential(d));
+  classes.insert(k, index << 1 | (is_negative ? 1U : 0U));
+  class_identities.push_back(is_negative ? Key{~k.low, ~k.high} : k);
   return ScaleClass{index, false};
 }
 
-Residues Shared::class_value(std::uint32_t index) const {
+Key Shared::class_identity(std::uint32_t index) const {
   const std::shared_lock lock(identity_mutex);
-  return class_values[index];
+  return class_identities[index];
 }
 
 Shared::MaxForm Shared::max_form(const Key& form, const Residues& scale) {

@@ -46,9 +46,9 @@ void merge_sorted(std::vector<T>& into, const std::vector<T>& from) {
   into = std::move(both);
 }
 
-// Chance that one repetition misses a difference of this degree: a bad point, or a bad prime.
+// Chance that one lane misses a difference of this degree: a bad point, or a bad prime.
 double miss(const field::Shared& shared, double degree) {
-  const double p = *std::min_element(shared.primes.begin(), shared.primes.begin() + kRepetitions);
+  const double p = *std::min_element(shared.primes.begin(), shared.primes.end());
   const double bits = 64 + kCoefficientBits * degree;
   return degree / p + bits / kPrimeBits / kPrimePairs;
 }
@@ -72,11 +72,13 @@ void Facts::merge(const Facts& other) {
   largest_exponent_degree = std::max(largest_exponent_degree, other.largest_exponent_degree);
   uses_exponential_of_exponential = uses_exponential_of_exponential || other.uses_exponential_of_exponential;
   atoms = std::max(atoms, other.atoms);
+  exponential_atoms = std::max(exponential_atoms, other.exponential_atoms);
 }
 
 Facts Field::facts() const {
   Facts facts = inner_->facts;
   facts.atoms = std::max(facts.atoms, inner_->most_atoms);
+  facts.exponential_atoms = std::max(facts.exponential_atoms, inner_->most_exponential_atoms);
   facts.denominators = sorted(inner_->denominators);
   facts.radicands = sorted(inner_->radicands);
   facts.log_arguments = sorted(inner_->log_arguments);
@@ -146,7 +148,7 @@ FailureBound FieldContext::failure_bound(double degree, const Facts& spec, const
   const double q = *std::min_element(primes.begin() + kRepetitions, primes.end());
   FailureBound bound;
   bound.degree = degree;
-  bound.atoms = spec.atoms + candidate.atoms;
+  bound.atoms = spec.atoms + candidate.atoms + spec.exponential_atoms + candidate.exponential_atoms;
   bound.is_refused = std::max({degree, both.largest_degree, both.largest_exponent_degree}) / p > kMostDegreeShare;
   double each = miss(*inner_, degree);
   if (both.exponentials != 0) {
@@ -154,12 +156,17 @@ FailureBound FieldContext::failure_bound(double degree, const Facts& spec, const
     each += (2 * both.largest_exponent_degree + 1) / q + miss(*inner_, 2 * both.largest_exponent_degree);
   }
   bound.log2_probability = kRepetitions * std::log2(std::min(each, 1.0));
-  const double atoms = static_cast<double>(bound.atoms);
-  if (atoms >= 2) {
-    const double merged = std::min(miss(*inner_, 2 * both.largest_degree), 1.0);
-    bound.log2_probability =
-        log_sum(bound.log2_probability, std::log2(atoms * (atoms - 1) / 2) + kRepetitions * std::log2(merged));
-  }
+  // Two atoms merge when all lanes that name them agree: those modulo q too, where no exponential makes them freer.
+  // Pairs of the two sorts differ in their names.
+  const double merged = std::log2(std::min(miss(*inner_, 2 * both.largest_degree), 1.0));
+  const auto add_pairs = [&](std::uint64_t count, unsigned lanes) {
+    if (count < 2) return;
+    const double n = static_cast<double>(count);
+    const double pairs = std::log2(n) + std::log2(n - 1) - 1;
+    bound.log2_probability = log_sum(bound.log2_probability, pairs + std::max(lanes * merged, -127.0));
+  };
+  add_pairs(spec.atoms + candidate.atoms, kLanes);
+  add_pairs(spec.exponential_atoms + candidate.exponential_atoms, kRepetitions);
   bound.log2_probability = std::min(bound.log2_probability, 0.0);
   bound.text =
       fmt::format("a different function passes with probability at most 2^{:.0f} ({} repetitions, degree {:.0f}",

@@ -12,6 +12,9 @@ namespace {
 
 constexpr unsigned kTopLanes = 0x0f;
 constexpr std::size_t kMostPieces = 256;
+// Larger sets have no normal form up to shift and scale: a running maximum would pay for all its elements at every
+// step.
+constexpr std::uint32_t kMostNormal = 2048;
 
 bool is_order(const Value& v) { return v.is(Kind::Maximum) || v.is(Kind::Minimum) || v.is(Kind::Scaled); }
 
@@ -97,11 +100,11 @@ ValueId Worker::absolute(Format f, ValueId a) {
   if (x.is_broken() || is_at_least_zero(x.sign())) return a;
   if (is_at_most_zero(x.sign())) return neg(f, a);
   if ((zero_lanes(x.residues) & kTopLanes) == kTopLanes) return a;
-  const ScaleClass scale = *shared.classify(x.residues, true);
+  const ScaleClass scale = *shared.classify(x, true);
   note_atom(x);
   // |d| = d (2 [d > 0] - 1); the indicator is its class's, so |k d| = |k| |d| and |-d| = |d|.
   const Modulus& m = shared.modulus;
-  const Residues above = shared.random(key(shared.class_value(scale.index)), Purpose::Positive);
+  const Residues above = shared.random(shared.class_identity(scale.index), Purpose::Positive);
   const Residues sign_number = field::sub(m, field::add(m, above, above), m.one);
   ValueId id;
   Value& r = allocate(id);
@@ -116,7 +119,7 @@ ValueId Worker::absolute(Format f, ValueId a) {
 }
 
 // The elements of the maximum (minimum) that `id` stands for: leaves are appended, sets already made are merged.
-void Worker::collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<Residues>& leaves) {
+void Worker::collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<Element>& leaves) {
   std::vector<ValueId> stack = {id};
   while (!stack.empty()) {
     const ValueId at = stack.back();
@@ -137,17 +140,22 @@ void Worker::collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<R
       const bool is_inner_minimum = (peek(scaling.factor).sign() == Sign::Negative) != is_minimum;
       if (peek(scaling.base).is(is_inner_minimum ? Kind::Minimum : Kind::Maximum)) {
         ElementSet inner;
-        std::vector<Residues> inner_leaves;
+        std::vector<Element> inner_leaves;
         collect(scaling.base, is_inner_minimum, inner, inner_leaves);
         elements.add(inner, inner_leaves);
         set.valid &= inner.valid & get(scaling.factor).valid;
+        set.has_exponential = set.has_exponential || inner.has_exponential;
         const Residues factor = get(scaling.factor).residues;
-        elements.for_each(inner, [&](const Residues& a) { leaves.push_back(field::mul(shared.modulus, a, factor)); });
+        elements.for_each(inner, [&](const Element& a) {
+          const Residues scaled = field::mul(shared.modulus, a.residues, factor);
+          leaves.push_back({scaled, shared.identity(scaled, inner.has_exponential)});
+        });
         continue;
       }
     }
     const Value& leaf = get(at);
-    leaves.push_back(leaf.residues);
+    leaves.push_back({leaf.residues, identity(leaf)});
+    set.has_exponential = set.has_exponential || (leaf.flags & kHasExponential) != 0;
     set.valid &= leaf.valid;
   }
 }
@@ -155,7 +163,7 @@ void Worker::collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<R
 std::uint32_t Worker::flatten(std::uint32_t pair, bool is_minimum) {
   if (pairs[pair].set != kNoSet) return pairs[pair].set;
   ElementSet set;
-  std::vector<Residues> leaves;
+  std::vector<Element> leaves;
   collect(pairs[pair].left, is_minimum, set, leaves);
   collect(pairs[pair].right, is_minimum, set, leaves);
   elements.add(set, leaves);
@@ -165,6 +173,10 @@ std::uint32_t Worker::flatten(std::uint32_t pair, bool is_minimum) {
 
 // The value of a set of three elements or more: c + s X, with X a variable of the set up to shift and scale.
 Residues Worker::maximum_of_set(const ElementSet& set, bool is_minimum, unsigned& zeros) {
+  if (set.count > kMostNormal) {
+    zeros = 0;
+    return shared.random(elements.identity(set), is_minimum ? Purpose::MinimumOf : Purpose::MaximumOf);
+  }
   const Modulus& m = shared.modulus;
   Residues sums[3];
   elements.power_sums(set, sums);
@@ -183,15 +195,16 @@ Residues Worker::maximum_of_set(const ElementSet& set, bool is_minimum, unsigned
   zeros |= zero_lanes(scale);
   const Residues reciprocal = inverse(m, scale);
   Key form{set.count, 0};
-  elements.for_each(set, [&](const Residues& element) {
-    const Key k = shared.hash(field::mul(m, field::sub(m, element, centre), reciprocal));
+  elements.for_each(set, [&](const Element& element) {
+    const Residues normal = field::mul(m, field::sub(m, element.residues, centre), reciprocal);
+    const Key k = shared.identity(normal, set.has_exponential);
     form.low += k.low;
     form.high += k.high;
   });
   const Residues first = shared.max_form(form, scale).scale;
   const int ratio = shared.known_ratio(field::mul(m, scale, inverse(m, first)));
   if (ratio == 0) {
-    const Key k = shared.hash(scale);
+    const Key k = shared.identity(scale, set.has_exponential);
     form.low += k.low;
     form.high += k.high;
   }
@@ -229,7 +242,7 @@ void Worker::force_order(Value& v) {
     return;
   }
   std::vector<Residues> both;
-  elements.for_each(set, [&](const Residues& element) { both.push_back(element); });
+  elements.for_each(set, [&](const Element& element) { both.push_back(element.residues); });
   v.residues = maximum_of_two(both.front(), both.back(), v, is_minimum);
 }
 
@@ -242,6 +255,7 @@ Residues Worker::maximum_of_two(const Residues& a, const Residues& b, const Valu
   Value& d = allocate(difference);
   d = Value{};
   d.residues = field::sub(m, a, b);
+  d.flags = bounds.flags;
   d.numerator = bounds.numerator;
   d.denominator = bounds.denominator;
   const Residues magnitude = get(absolute(bounds.format(), difference)).residues;
@@ -259,16 +273,17 @@ Sign Worker::sign_against_maximum(ValueId a, ValueId b) {
     const Value& base = peek(scaling.base);
     if (!base.is(Kind::Maximum) && !base.is(Kind::Minimum)) continue;
     const bool is_minimum = base.is(Kind::Minimum);
-    const Key element =
-        key(field::neg(shared.modulus, field::mul(shared.modulus, get(other).residues, reciprocal(scaling.factor))));
+    const Value& x = get(other);
+    const Residues element =
+        field::neg(shared.modulus, field::mul(shared.modulus, x.residues, reciprocal(scaling.factor)));
     const Pair pair = pairs[base.aux];
     bool is_member = false;
     if (pair.set == kNoSet && !is_order(peek(pair.left)) && !is_order(peek(pair.right))) {
-      is_member = element == key(get(pair.left).residues) || element == key(get(pair.right).residues);
+      is_member = key(element) == key(get(pair.left).residues) || key(element) == key(get(pair.right).residues);
     } else {
       const ElementSet& set = elements.at(flatten(base.aux, is_minimum));
-      is_member = elements.contains(set, element) ||
-                  (is_order(peek(other)) && is_subset(other, scaling.factor, set, is_minimum));
+      is_member = elements.contains(set, shared.identity(element, (x.flags & kHasExponential) != 0)) ||
+                  (is_order(x) && is_subset(other, scaling.factor, set, is_minimum));
     }
     if (!is_member) continue;
     // factor * (max - x): the sign of the factor, turned for a minimum.
@@ -290,8 +305,10 @@ bool Worker::is_subset(ValueId other, ValueId factor, const ElementSet& set, boo
   const std::uint32_t inner = flatten(base.aux, is_minimum);
   if (key(ratio) == key(m.one)) return elements.contains(set, elements.at(inner));
   bool is_inside = true;
-  elements.for_each(elements.at(inner), [&](const Residues& element) {
-    is_inside = is_inside && elements.contains(set, key(field::mul(m, element, ratio)));
+  const bool has_exponential = elements.at(inner).has_exponential;
+  elements.for_each(elements.at(inner), [&](const Element& element) {
+    const Residues scaled = field::mul(m, element.residues, ratio);
+    is_inside = is_inside && elements.contains(set, shared.identity(scaled, has_exponential));
   });
   return is_inside;
 }

@@ -102,11 +102,19 @@ inline unsigned zero_lanes(const Residues& a) {
          static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(high))) << 4;
 }
 
-inline Key key(const Residues& a) {
-  const __m128i v = detail::load(a, 0);
+namespace detail {
+
+inline Key key(const Residues& a, unsigned half) {
+  const __m128i v = load(a, half);
   return {static_cast<std::uint64_t>(_mm_cvtsi128_si64(v)),
           static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(v, v)))};
 }
+
+}  // namespace detail
+
+inline Key key(const Residues& a) { return detail::key(a, 0); }
+// Of the residues modulo the primes q.
+inline Key lower_key(const Residues& a) { return detail::key(a, 1); }
 
 // Lane by lane; zero lanes stay zero.
 Residues inverse(const Modulus& m, const Residues& a);

@@ -63,7 +63,9 @@ struct Shared {
   // --- numbers (context.cpp)
   Residues random(const Key& k, Purpose purpose) const;  // uniform on every lane
   Residues random_of(std::uint64_t word, Purpose purpose) const;
-  Key hash(const Residues& a) const;                     // 128 bits of the lanes modulo p, for commutative sums
+  // 128 bits that stand for the function whose residues these are, and may be summed over sets: of all lanes, or, where
+  // exponentials make the lanes modulo q freer than the reals, of those modulo p.
+  Key identity(const Residues& a, bool has_exponential) const;
   Residues exponential(const Residues& exponent) const;  // lanes p: w^(lanes q); lanes q: zero
   ValueId input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f, Cursor& permanent);
   // The permanent value of a finite literal; its magnitude is noted as a scale by the caller where it multiplies.
@@ -72,8 +74,8 @@ struct Shared {
   // --- identities (identity.cpp)
   void note_scale(const Residues& positive);
   // The class of d up to known constant factors; without `insert` empty when there is none yet.
-  std::optional<ScaleClass> classify(const Residues& d, bool insert);
-  Residues class_value(std::uint32_t index) const;  // the first value of the class
+  std::optional<ScaleClass> classify(const Value& d, bool insert);
+  Key class_identity(std::uint32_t index) const;  // of the first value of the class
   // The scale with which a normal form was first met.
   struct MaxForm {
     Residues scale;
@@ -114,12 +116,12 @@ struct Shared {
   mutable std::shared_mutex identity_mutex;
   std::vector<Residues> known_scales, known_inverses;
   std::unordered_set<Key, KeyHash> known_ratios;  // of the scales, their inverses and products of two
-  FlatMap<Key, KeyHash> classes;                  // by the smaller key of a value and its negative
-  std::vector<Residues> class_values;
+  FlatMap<Key, KeyHash> classes;                  // by the identity of the value or its negative
+  std::vector<Key> class_identities;
   std::unordered_map<Key, Residues, KeyHash> max_forms;
 
  private:
-  std::optional<ScaleClass> find_class(const Residues& d) const;
+  std::optional<ScaleClass> find_class(const Value& d) const;
   void make_keys();
   void make_generators();
   void make_reserved_values();

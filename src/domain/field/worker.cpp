@@ -156,7 +156,8 @@ void Field::begin_unit() {
   w.temporary.rewind();
   w.kept.clear();
   w.most_atoms = std::max(w.most_atoms, w.facts.atoms);
-  w.facts.atoms = 0;
+  w.most_exponential_atoms = std::max(w.most_exponential_atoms, w.facts.exponential_atoms);
+  w.facts.atoms = w.facts.exponential_atoms = 0;
   w.pairs.clear();
   w.scalings.clear();
   w.pair_memo.assign(w.pair_memo.size(), {});

@@ -55,6 +55,12 @@ struct Worker {
   ValueId mul(Format f, ValueId a, ValueId b);
   ValueId div(Format f, ValueId a, ValueId b);
   ValueId neg(Format f, ValueId a);
+  // What names the free atoms of a value, and whether the lanes that it is made of are meaningful.
+  Key identity(const Value& v) const { return shared.identity(v.residues, (v.flags & kHasExponential) != 0); }
+  static bool is_identified(const Value& v) {
+    const unsigned lanes = (v.flags & kHasExponential) != 0 ? 0x0f : 0xff;
+    return (v.valid & lanes) == lanes;
+  }
   ValueId special_product(Format f, ValueId a, ValueId b);
   ValueId scaled(Format f, ValueId a, ValueId factor);
   void note_scale(ValueId constant);
@@ -93,7 +99,7 @@ struct Worker {
   Residues maximum_of_set(const ElementSet& set, bool is_minimum, unsigned& zeros);
   bool is_subset(ValueId other, ValueId factor, const ElementSet& set, bool is_minimum);
   Residues reciprocal(ValueId id);  // kept for a few divisors: a row is divided by one sum
-  void collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<Residues>& leaves);
+  void collect(ValueId id, bool is_minimum, ElementSet& set, std::vector<Element>& leaves);
 
   Shared& shared;
   Fault fault;
@@ -133,8 +139,8 @@ struct Worker {
   Elements elements;
   Predicates predicates;
 
-  Facts facts;                   // `atoms`: of this unit
-  std::uint64_t most_atoms = 0;  // of any unit before
+  Facts facts;                                               // `atoms`: of this unit
+  std::uint64_t most_atoms = 0, most_exponential_atoms = 0;  // of any unit before
   std::unordered_set<Key, KeyHash> denominators, radicands, log_arguments;
   Deferred deferred;
   std::vector<ValueId> left_ids, right_ids, column_ids, addend_ids;  // of the matrix product at hand
