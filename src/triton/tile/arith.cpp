@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
+
 #include "triton/tile/domains.h"
 #include "triton/tile/fold.h"
 
@@ -138,19 +140,18 @@ IntOp int_op(BinaryOp op) {
 
 template <class D>
 Value<D> real_binary(Context<D>& context, BinaryOp op, const Pair<D>& pair) {
-  D& d = context.domain;
   if (is_fp8(pair.type.element)) {
     context.unmodelled(kUnsupported, fmt::format("`{}` on {} is not supported", symbol(op), name(pair.type)));
   }
   switch (op) {
     case BinaryOp::Add:
-      return real_operation(context, pair, [&d](Format f, auto x, auto y) { return d.add(f, x, y, FloatMode{}); });
+      return real_operation(context, RealOp::Add, pair);
     case BinaryOp::Sub:
-      return real_operation(context, pair, [&d](Format f, auto x, auto y) { return d.sub(f, x, y, FloatMode{}); });
+      return real_operation(context, RealOp::Sub, pair);
     case BinaryOp::Mul:
-      return real_operation(context, pair, [&d](Format f, auto x, auto y) { return d.mul(f, x, y, FloatMode{}); });
+      return real_operation(context, RealOp::Mul, pair);
     case BinaryOp::Div:
-      return real_operation(context, pair, [&d](Format f, auto x, auto y) { return d.div(f, x, y, approximate<D>()); });
+      return real_operation(context, RealOp::Div, pair, approximate<D>());
     case BinaryOp::Mod:
       context.unmodelled(kUnsupported, "`%` on floats is not supported");
     default:
@@ -266,6 +267,51 @@ Pair<D> combine(Context<D>& context, const Value<D>& a, const Value<D>& b, bool 
   Pair<D> pair{convert(a), convert(b), type, {}};
   pair.shape = common_shape(context, *pair.a, *pair.b);
   return pair;
+}
+
+template <class D>
+BlockPtr<D> real_operation(Context<D>& context, RealOp op, const Pair<D>& pair, FloatMode mode) {
+  auto out = new_block<D>(pair.type, pair.shape);
+  const Format of = format(pair.type.element);
+  const auto *a = pair.a->reals.data(), *b = pair.b->reals.data();
+  auto* to = out->reals.data();
+  D& d = context.domain;
+  const auto map = [&](auto f) { map2(pair.shape, pair.a->shape, a, pair.b->shape, b, to, f); };
+  if constexpr (std::is_same_v<D, domain::Ieee>) {
+    if (of == Format::F32 && !mode.nan) {
+      for_rows(pair.shape, pair.a->shape, pair.b->shape,
+               [&](std::size_t o, std::size_t i, std::size_t j, std::size_t n, std::size_t a_step, std::size_t b_step) {
+                 f32_row(op, n, a + i, a_step, b + j, b_step, to + o);
+               });
+      context.count(pair.shape.size());
+      spread_undefined(*out, *pair.a, *pair.b);
+      return out;
+    }
+  }
+  switch (op) {
+    case RealOp::Add:
+      map([&](const auto& x, const auto& y) { return d.add(of, x, y, mode); });
+      break;
+    case RealOp::Sub:
+      map([&](const auto& x, const auto& y) { return d.sub(of, x, y, mode); });
+      break;
+    case RealOp::Mul:
+      map([&](const auto& x, const auto& y) { return d.mul(of, x, y, mode); });
+      break;
+    case RealOp::Div:
+      map([&](const auto& x, const auto& y) { return d.div(of, x, y, mode); });
+      break;
+    case RealOp::Min:
+      map([&](const auto& x, const auto& y) { return d.min(of, x, y, mode); });
+      break;
+    case RealOp::Max:
+      map([&](const auto& x, const auto& y) { return d.max(of, x, y, mode); });
+      break;
+  }
+  context.count(pair.shape.size());
+  context.check();
+  spread_undefined(*out, *pair.a, *pair.b);
+  return out;
 }
 
 template <class D>
@@ -448,6 +494,7 @@ bool truth(Context<D>& context, const Value<D>& value) {
   template BlockPtr<D> select(Context<D>&, const Value<D>&, const Value<D>&, const Value<D>&); \
   template bool truth(Context<D>&, const Value<D>&);                                           \
   template Pair<D> combine(Context<D>&, const Value<D>&, const Value<D>&, bool, bool);         \
+  template BlockPtr<D> real_operation(Context<D>&, RealOp, const Pair<D>&, domain::FloatMode); \
   template BlockPtr<D> int_operation(Context<D>&, IntOp, const Pair<D>&);
 PLUMB_FOR_EACH_DOMAIN(PLUMB_INSTANTIATE)
 

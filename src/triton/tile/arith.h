@@ -3,6 +3,7 @@
 #pragma once
 
 #include "triton/tile/blocks.h"
+#include "triton/tile/ieee_rows.h"
 #include "triton/tile/int_ops.h"
 
 namespace plumb::triton {
@@ -44,24 +45,7 @@ Pair<D> combine(Context<D>& context, const Value<D>& a, const Value<D>& b, bool 
 template <class D>
 BlockPtr<D> int_operation(Context<D>& context, IntOp op, const Pair<D>& pair);
 
-// out[i] = f(format, a[i], b[i]) over reals; f is called with a constant format for f32.
-template <class D, class F>
-BlockPtr<D> real_operation(Context<D>& context, const Pair<D>& pair, F f) {
-  auto out = new_block<D>(pair.type, pair.shape);
-  const domain::Format of = format(pair.type.element);
-  using Real = typename D::Real;
-  const auto map = [&](auto g) {
-    map2(pair.shape, pair.a->shape, pair.a->reals.data(), pair.b->shape, pair.b->reals.data(), out->reals.data(), g);
-  };
-  if (of == domain::Format::F32) {
-    map([&](const Real& x, const Real& y) { return f(domain::Format::F32, x, y); });
-  } else {
-    map([&](const Real& x, const Real& y) { return f(of, x, y); });
-  }
-  context.count(pair.shape.size());
-  context.check();
-  spread_undefined(*out, *pair.a, *pair.b);
-  return out;
-}
+template <class D>
+BlockPtr<D> real_operation(Context<D>& context, RealOp op, const Pair<D>& pair, domain::FloatMode mode = {});
 
 }  // namespace plumb::triton

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "triton/tile/domains.h"
+#include "triton/tile/ieee_rows.h"
 
 namespace plumb::triton {
 
@@ -157,22 +159,12 @@ void real_to_real(Context<D>& context, const Block<D>& from, Block<D>& out, doma
     }
     return;
   }
-  const auto loop = [&](auto to, auto of) {
-    for (std::size_t i = 0; i < size; ++i) out.reals[i] = context.domain.convert(to, of, from.reals[i], mode);
-  };
-  const auto fixed = [&]<Format to, Format of>() {
-    for (std::size_t i = 0; i < size; ++i) out.reals[i] = context.domain.convert(to, of, from.reals[i], FloatMode{});
-  };
-  if (round == domain::Round::Rn && source == DType::BF16 && target == DType::Fp32) {
-    fixed.template operator()<Format::F32, Format::BF16>();
-  } else if (round == domain::Round::Rn && source == DType::Fp32 && target == DType::BF16) {
-    fixed.template operator()<Format::BF16, Format::F32>();
-  } else if (round == domain::Round::Rn && source == DType::Fp32 && target == DType::Fp16) {
-    fixed.template operator()<Format::F16, Format::F32>();
-  } else if (source == DType::Fp16 && target == DType::Fp32) {
-    fixed.template operator()<Format::F32, Format::F16>();
-  } else {
-    loop(format(target), format(source));
+  if constexpr (std::is_same_v<D, domain::Ieee>) {
+    const bool is_plain = round == domain::Round::Rn && !is_fp8(target);
+    if (is_plain && convert_row(format(target), format(source), size, from.reals.data(), out.reals.data())) return;
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    out.reals[i] = context.domain.convert(format(target), format(source), from.reals[i], mode);
   }
 }
 

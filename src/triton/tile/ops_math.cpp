@@ -51,11 +51,7 @@ template <class D>
 Value<D> extreme(Context<D>& context, bool is_max, const Value<D>& x, const Value<D>& y, bool nan) {
   const Pair<D> pair = combine(context, x, y, false, false);
   if (!is_float(pair.type.element)) return int_operation(context, is_max ? IntOp::Max : IntOp::Min, pair);
-  D& d = context.domain;
-  const FloatMode mode{.nan = nan};
-  if (is_max)
-    return real_operation(context, pair, [&d, mode](Format f, auto a, auto b) { return d.max(f, a, b, mode); });
-  return real_operation(context, pair, [&d, mode](Format f, auto a, auto b) { return d.min(f, a, b, mode); });
+  return real_operation(context, is_max ? RealOp::Max : RealOp::Min, pair, FloatMode{.nan = nan});
 }
 
 template <class D>
@@ -189,14 +185,12 @@ template <class D>
 Value<D> op_fdiv(Context<D>& context, Arguments<D>& arguments) {
   const Pair<D> pair = float_pair(context, arguments[0], arguments[1], "fdiv");
   const FloatMode mode = constexpr_flag(context, arguments[2], false) ? FloatMode{} : approximate<D>();
-  D& d = context.domain;
-  return real_operation(context, pair, [&d, mode](Format f, auto x, auto y) { return d.div(f, x, y, mode); });
+  return real_operation(context, RealOp::Div, pair, mode);
 }
 template <class D>
 Value<D> op_div_rn(Context<D>& context, Arguments<D>& arguments) {
   const Pair<D> pair = float_pair(context, arguments[0], arguments[1], "div_rn");
-  D& d = context.domain;
-  return real_operation(context, pair, [&d](Format f, auto x, auto y) { return d.div(f, x, y, FloatMode{}); });
+  return real_operation(context, RealOp::Div, pair);
 }
 
 template <class D>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "triton/tile/arith.h"
 #include "triton/tile/domains.h"
@@ -114,18 +115,18 @@ template <class D>
 typename D::Real extreme_of(D& d, Format f, bool is_max, const typename D::Real* from, std::size_t n,
                             typename D::Real* scratch) {
   if (n == 1) return from[0];
-  const auto pass = [&](auto better) {
-    for (std::size_t half = n / 2; half > 0; half /= 2) {
-      for (std::size_t k = 0; k < half; ++k) scratch[k] = better(from[k], from[k + half]);
-      from = scratch;
+  for (std::size_t half = n / 2; half > 0; half /= 2) {
+    if constexpr (std::is_same_v<D, domain::Ieee>) {
+      if (f == Format::F32) {
+        f32_row(is_max ? RealOp::Max : RealOp::Min, half, from, 1, from + half, 1, scratch);
+        from = scratch;
+        continue;
+      }
     }
-  };
-  if (f == Format::F32 && is_max) {
-    pass([&d](const auto& a, const auto& b) { return d.max(Format::F32, a, b, FloatMode{}); });
-  } else if (is_max) {
-    pass([&d, f](const auto& a, const auto& b) { return d.max(f, a, b, FloatMode{}); });
-  } else {
-    pass([&d, f](const auto& a, const auto& b) { return d.min(f, a, b, FloatMode{}); });
+    for (std::size_t k = 0; k < half; ++k) {
+      scratch[k] = is_max ? d.max(f, from[k], from[k + half], {}) : d.min(f, from[k], from[k + half], {});
+    }
+    from = scratch;
   }
   return scratch[0];
 }
