@@ -5,6 +5,7 @@
 // converting to an integer drops the right bits, and the sum of the integers is exact.
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <vector>
 
 #include "domain/ieee/clones.h"
@@ -20,51 +21,80 @@ using Real = Ieee::Real;
 constexpr unsigned kRows = 16, kColumns = 8, kDepth = 64;  // of one tile; a step is at most kDepth deep
 constexpr int kNone = -4096;                               // exponent of a zero, below all others
 
-// An operand split into value and exponent of the unit bit; zeros, infinities and NaNs have value 0 and kNone.
+// Eight numbers side by side. GCC's vectors: in the loops here the side-by-side loop is the inner one.
+using Ints = std::int32_t __attribute__((vector_size(32)));
+using Floats = float __attribute__((vector_size(32)));
+using Doubles = double __attribute__((vector_size(64)));
+using Longs = std::int64_t __attribute__((vector_size(64)));
+// The same in memory, at an element's alignment.
+using IntsAt = std::int32_t __attribute__((vector_size(32), aligned(4), may_alias));
+using FloatsAt = float __attribute__((vector_size(32), aligned(4), may_alias));
+using DoublesAt = double __attribute__((vector_size(64), aligned(8), may_alias));
+using LongsAt = std::int64_t __attribute__((vector_size(64), aligned(8), may_alias));
+#define PLUMB_LOAD(Type, from) (*reinterpret_cast<const Type##At*>(from))
+#define PLUMB_STORE(Type, to, vector) (*reinterpret_cast<Type##At*>(to) = (vector))
+// 2^exponent in each lane.
+#define PLUMB_POWERS(exponents) ((Doubles)((__builtin_convertvector(exponents, Longs) + 1023) << 52))
+
+// Eight numbers split into value and exponent of the unit bit; zeros, infinities and NaNs have value 0 and kNone.
+struct Split {
+  Floats value;
+  Ints exponent;
+};
+template <Format format>
+[[gnu::always_inline]] inline void split(const Real* bits, Split& out) {
+  constexpr ieee::Layout l = ieee::layout(format);
+  Ints low = __builtin_convertvector(PLUMB_LOAD(Longs, bits), Ints);
+  if (format == Format::Tf32) low &= ~0x1FFF;
+  const Ints magnitude = low & static_cast<std::int32_t>(ieee::sign_bit(format) - 1);
+  const Ints field = magnitude >> l.fraction;
+  const Ints is_absent = (magnitude >= static_cast<std::int32_t>(l.infinity)) | (magnitude == 0);
+  const Ints unit = field - l.bias - (field == 0);  // a comparison that holds is -1
+  Floats value;
+  if constexpr (l.width == 32) {
+    value = (Floats)low;
+  } else {
+    // f32's exponent has eight bits: the others are moved to its bias by a power of two, subnormals included.
+    constexpr float kScale = format == Format::BF16 ? 1.0F : format == Format::E4M3 ? 0x1p120F : 0x1p112F;
+    value = (Floats)(magnitude << (23 - l.fraction)) * kScale;
+    value = (Floats)((Ints)value | (low ^ magnitude) << (32 - l.width));
+  }
+  out.value = is_absent ? Floats{} : value;
+  out.exponent = is_absent ? Ints{} + kNone : unit;
+}
+
+// The numbers of a tile, and whether products of two such operands, and their scaling, are exact in float.
 struct Operand {
   alignas(64) float value[kDepth * kRows];
   alignas(64) std::int32_t exponent[kDepth * kRows];
-  bool has_special = false;  // an infinity or a NaN
-  bool is_narrow = true;     // products of two narrow operands, and their scaling, are exact in float
+  bool is_narrow = true;
 };
-
-template <Format format>
-[[gnu::always_inline]] inline void split(Real bits, float& value, std::int32_t& exponent, std::uint32_t& flags) {
-  constexpr ieee::Layout l = ieee::layout(format);
-  const auto low = static_cast<std::uint32_t>(format == Format::Tf32 ? bits & 0xFFFFE000 : bits);
-  const std::uint32_t magnitude = low & static_cast<std::uint32_t>(ieee::sign_bit(format) - 1);
-  const auto field = static_cast<std::int32_t>(magnitude >> l.fraction);
-  const bool is_special = magnitude >= l.infinity;
-  const bool is_absent = is_special || magnitude == 0;
-  const std::int32_t unit = (field == 0 ? 1 : field) - l.bias;
-  float exact = 0;
-  if constexpr (format == Format::F16) exact = ieee::float_from_f16(low);
-  else if constexpr (format == Format::BF16) exact = ieee::float_from_bf16(low);
-  else if constexpr (format == Format::Tf32) exact = std::bit_cast<float>(low);
-  else exact = ieee::float_from_fp8(format, low);
-  value = is_absent ? 0.0F : exact;
-  exponent = is_absent ? kNone : unit;
-  flags |= (is_special ? 1U : 0U) | (!is_absent && (unit < -50 || unit > 62) ? 2U : 0U);
-}
 
 // rows x columns numbers of `in`, `stride` apart between rows, to rows of `width`; what is missing becomes zero.
 template <Format format>
 [[gnu::always_inline]] inline void split_rows(const Real* in, unsigned stride, unsigned rows, unsigned columns,
                                               unsigned width, Operand& out) {
-  std::uint32_t flags = 0;
+  Ints wide{};
   for (unsigned row = 0; row < rows; ++row) {
-    const Real* from = in + static_cast<std::size_t>(row) * stride;
-    float* value = out.value + row * width;
-    std::int32_t* exponent = out.exponent + row * width;
-    for (unsigned column = 0; column < columns; ++column) {
-      split<format>(from[column], value[column], exponent[column], flags);
+    for (unsigned column = 0; column < width; column += 8) {
+      const Real* from = in + static_cast<std::size_t>(row) * stride + column;
+      Real padded[8] = {};
+      if (column + 8 > columns) {
+        for (unsigned i = column; i < columns; ++i) padded[i - column] = from[i - column];
+        from = padded;
+      }
+      Split numbers;
+      split<format>(from, numbers);
+      wide |= (numbers.exponent != kNone) & ((numbers.exponent < -50) | (numbers.exponent > 62));
+      PLUMB_STORE(Floats, out.value + row * width + column, numbers.value);
+      PLUMB_STORE(Ints, out.exponent + row * width + column, numbers.exponent);
     }
-    for (unsigned column = columns; column < width; ++column) value[column] = 0, exponent[column] = kNone;
   }
-  out.has_special = (flags & 1) != 0;
-  out.is_narrow = (flags & 2) == 0;
+  out.is_narrow = true;
+  for (unsigned i = 0; i < 8; ++i) out.is_narrow = out.is_narrow && wide[i] == 0;
 }
 
+// `width` is a multiple of 8.
 PLUMB_CLONES void split_operand(Format format, const Real* in, unsigned stride, unsigned rows, unsigned columns,
                                 unsigned width, Operand& out) {
   switch (format) {
@@ -81,6 +111,13 @@ PLUMB_CLONES void split_operand(Format format, const Real* in, unsigned stride, 
   }
 }
 
+PLUMB_CLONES bool has_special(Format format, const Real* in, std::size_t count) {
+  const Real mask = ieee::sign_bit(format) - 1, infinity = ieee::layout(format).infinity;
+  Real found = 0;
+  for (std::size_t i = 0; i < count; ++i) found |= (in[i] & mask) >= infinity ? 1 : 0;
+  return found != 0;
+}
+
 // How a step ends.
 struct Ending {
   int aligned = 25;          // F: fraction bits kept below the largest exponent
@@ -88,86 +125,88 @@ struct Ending {
   int result_fraction = 23;  // fraction bits of an f32 result
 };
 
-// 2^exponent, for exponents of normal doubles.
-[[gnu::always_inline]] inline double power(int exponent) {
-  return f64(static_cast<std::uint64_t>(exponent + 1023) << 52);
-}
-
-[[gnu::always_inline]] inline Real end_single(double total, int exponent, const Ending& ending) {
-  // Truncate to the significant bits kept, then below the smallest normal number to steps of 2^-149.
-  const std::uint64_t dropped = (1ULL << (52 - ending.result_fraction)) - 1;
-  const double value = f64(bits_of(total) & ~dropped) * power(exponent - ending.aligned);
-  const bool is_subnormal = value < 0x1p-126 && value > -0x1p-126;
-  const double steps = is_subnormal ? value * 0x1p149 : 0.0;
-  const double low = static_cast<double>(static_cast<std::int32_t>(steps)) * 0x1p-149;
-  return bits_of(static_cast<float>(is_subnormal ? low : value));
-}
-
 // One row of a tile: out[j] = step(a[0..depth), b[0..depth)[j], c[j]).
-template <class Value>
+template <class Value, bool IsHalf>
 [[gnu::always_inline]] inline void step_row(const float* a, const std::int32_t* a_exponent, const Operand& b,
-                                            unsigned depth, const double* c, const std::int32_t* c_exponent,
-                                            const Ending& ending, Real* out) {
+                                            unsigned depth, const Ending& ending, const Real* c, Real* out) {
+  using Values = std::conditional_t<sizeof(Value) == 4, Floats, Doubles>;
   constexpr int kLargestScale = sizeof(Value) == 4 ? 125 : 1000;
-  std::int32_t top[kColumns];
-  for (unsigned j = 0; j < kColumns; ++j) top[j] = c_exponent[j];
+  Split accumulator;
+  split<IsHalf ? Format::F16 : Format::F32>(c, accumulator);
+  Ints top = accumulator.exponent;
   for (unsigned k = 0; k < depth; ++k) {
-    const std::int32_t* b_exponent = b.exponent + k * kColumns;
-    for (unsigned j = 0; j < kColumns; ++j) top[j] = std::max(top[j], a_exponent[k] + b_exponent[j]);
+    const Ints exponent = PLUMB_LOAD(Ints, b.exponent + k * kColumns) + a_exponent[k];
+    top = top > exponent ? top : exponent;
   }
-  Value scale[kColumns];
-  double c_scaled[kColumns];
-  for (unsigned j = 0; j < kColumns; ++j) {
-    top[j] = std::max(top[j], -600);  // all terms are zero
-    // Where the limit bites there are no products: those of `Value` have larger exponents.
-    scale[j] = static_cast<Value>(power(std::min(ending.aligned - top[j], kLargestScale)));
-    c_scaled[j] = c[j] * power(ending.aligned - top[j]);
-  }
-  std::int32_t even[kColumns] = {}, odd[kColumns] = {};  // |product| < 2^27: eight of them fit in each
-  double total[kColumns];
-  for (unsigned j = 0; j < kColumns; ++j) total[j] = static_cast<double>(static_cast<std::int32_t>(c_scaled[j]));
+  top = top > -600 ? top : Ints{} - 600;  // all terms are zero
+  // Where the limit bites there are no products: those of `Value` have larger exponents.
+  Ints shift = ending.aligned - top;
+  const Doubles c_scale = PLUMB_POWERS(shift);
+  shift = shift < kLargestScale ? shift : Ints{} + kLargestScale;
+  const Values scale = __builtin_convertvector(PLUMB_POWERS(shift), Values);
+  // |c| < 2^26 and |product| < 2^27 after scaling: sixteen products fit in two sums of 32 bits.
+  const Doubles c_scaled = __builtin_convertvector(accumulator.value, Doubles) * c_scale;
+  Doubles total = __builtin_convertvector(__builtin_convertvector(c_scaled, Ints), Doubles);
   for (unsigned first = 0; first < depth; first += 16) {
-    for (unsigned j = 0; j < kColumns; ++j) even[j] = odd[j] = 0;
     const unsigned last = std::min(first + 16, depth);
-    for (unsigned k = first; k + 1 < last + (last & 1); k += 2) {
-      const float* x = b.value + k * kColumns;
-      for (unsigned j = 0; j < kColumns; ++j) {
-        even[j] += static_cast<std::int32_t>(static_cast<Value>(a[k]) * static_cast<Value>(x[j]) * scale[j]);
-      }
-      for (unsigned j = 0; j < kColumns; ++j) {
-        odd[j] +=
-            static_cast<std::int32_t>(static_cast<Value>(a[k + 1]) * static_cast<Value>(x[kColumns + j]) * scale[j]);
-      }
+    Ints even{}, odd{};
+    for (unsigned k = first; k < last; k += 2) {
+      const Floats x = PLUMB_LOAD(Floats, b.value + k * kColumns), y = PLUMB_LOAD(Floats, b.value + (k + 1) * kColumns);
+      const Values p = static_cast<Value>(a[k]) * __builtin_convertvector(x, Values) * scale;
+      const Values q = static_cast<Value>(a[k + 1]) * __builtin_convertvector(y, Values) * scale;
+      even += __builtin_convertvector(p, Ints);
+      odd += __builtin_convertvector(q, Ints);
     }
-    for (unsigned j = 0; j < kColumns; ++j) {
-      total[j] += static_cast<double>(even[j]) + static_cast<double>(odd[j]);
-    }
+    total += __builtin_convertvector(even, Doubles) + __builtin_convertvector(odd, Doubles);
   }
-  if (ending.is_half) {
+  const Doubles unscale = PLUMB_POWERS(top - ending.aligned);
+  if constexpr (IsHalf) {
+    double value[kColumns];
+    PLUMB_STORE(Doubles, value, total * unscale);
     for (unsigned j = 0; j < kColumns; ++j) {
-      const double value = total[j] * power(top[j] - ending.aligned);
-      const Real bits = ieee::round_small<Format::F16>(value);
+      const Real bits = ieee::round_small<Format::F16>(value[j]);
       out[j] = (bits & 0x7FFF) == 0 ? 0 : bits;  // no step leaves a negative zero
     }
-  } else {
-    for (unsigned j = 0; j < kColumns; ++j) out[j] = end_single(total[j], top[j], ending);
+    return;
+  }
+  Doubles value = (Doubles)((Longs)total & ~((1LL << (52 - ending.result_fraction)) - 1)) * unscale;
+  if constexpr (sizeof(Value) == 8) {
+    // Below the smallest normal number the result is cut to steps of 2^-149. (Products of narrow operands are larger,
+    // and a subnormal accumulator alone is exact.)
+    for (unsigned j = 0; j < kColumns; ++j) {
+      if (value[j] < 0x1p-126 && value[j] > -0x1p-126) {
+        value[j] = static_cast<double>(static_cast<std::int32_t>(value[j] * 0x1p149)) * 0x1p-149;
+      }
+    }
+  }
+  const Ints bits = (Ints) __builtin_convertvector(value, Floats);
+  PLUMB_STORE(Longs, out, __builtin_convertvector(bits, Longs) & 0xFFFFFFFF);
+}
+
+template <class Value, bool IsHalf>
+[[gnu::always_inline]] inline void step_rows(const Operand& a, const Operand& b, unsigned rows, unsigned depth,
+                                             unsigned a_width, const Ending& ending, const Real* c, Real* out,
+                                             std::size_t stride) {
+  for (unsigned row = 0; row < rows; ++row) {
+    step_row<Value, IsHalf>(a.value + row * a_width, a.exponent + row * a_width, b, depth, ending, c + row * stride,
+                            out + row * stride);
   }
 }
 
-PLUMB_CLONES void step_tile(const Operand& a, const Operand& b, unsigned depth, const double* c,
-                            const std::int32_t* c_exponent, const Ending& ending, Real* out) {
-  if (a.is_narrow && b.is_narrow) {
-    for (unsigned row = 0; row < kRows; ++row) {
-      step_row<float>(a.value + row * depth, a.exponent + row * depth, b, depth, c + row * kColumns,
-                      c_exponent + row * kColumns, ending, out + row * kColumns);
-    }
-  } else {
-    for (unsigned row = 0; row < kRows; ++row) {
-      step_row<double>(a.value + row * depth, a.exponent + row * depth, b, depth, c + row * kColumns,
-                       c_exponent + row * kColumns, ending, out + row * kColumns);
-    }
+// `stride`: between rows of c and of out; a_width: between rows of a.
+PLUMB_CLONES void step_tile(const Operand& a, const Operand& b, unsigned rows, unsigned depth, unsigned a_width,
+                            const Ending& ending, const Real* c, Real* out, std::size_t stride) {
+  const bool is_narrow = a.is_narrow && b.is_narrow;
+  if (ending.is_half) {
+    if (is_narrow) return step_rows<float, true>(a, b, rows, depth, a_width, ending, c, out, stride);
+    return step_rows<double, true>(a, b, rows, depth, a_width, ending, c, out, stride);
   }
+  if (is_narrow) return step_rows<float, false>(a, b, rows, depth, a_width, ending, c, out, stride);
+  step_rows<double, false>(a, b, rows, depth, a_width, ending, c, out, stride);
 }
+#undef PLUMB_LOAD
+#undef PLUMB_STORE
+#undef PLUMB_POWERS
 
 // The result of a step with an infinity or a NaN among its inputs: empty when these do not reach this output.
 struct SpecialSum {
@@ -220,50 +259,39 @@ void patch_special(const Step& s) {
 }
 
 void run_step(const Step& s) {
-  const unsigned depth = (s.k + 1) & ~1U;
-  Operand a, b;
-  alignas(64) double c[kRows * kColumns];
-  alignas(64) std::int32_t c_exponent[kRows * kColumns];
-  alignas(64) Real out[kRows * kColumns];
+  const unsigned depth = (s.k + 1) & ~1U, a_width = (s.k + 7) & ~7U;
+  const std::size_t size = std::size_t{s.m} * s.n;
+  const bool is_special = has_special(s.acc, s.c, size) || has_special(s.a_format, s.a, std::size_t{s.m} * s.k) ||
+                          has_special(s.b_format, s.b, std::size_t{s.k} * s.n);
   std::vector<Real> c_before;  // `out` may alias `c`, which the patch looks at
-  bool has_special = false;
-  for (std::size_t i = 0; i < std::size_t{s.m} * s.n; ++i) {
-    has_special |= ieee::magnitude(s.acc, s.c[i]) >= ieee::layout(s.acc).infinity;
-  }
+  if (is_special) c_before.assign(s.c, s.c + size);
+  Operand a, b;
   for (unsigned row0 = 0; row0 < s.m; row0 += kRows) {
     const unsigned rows = std::min(kRows, s.m - row0);
-    split_operand(s.a_format, s.a + row0 * s.k, s.k, rows, s.k, depth, a);
-    for (unsigned i = rows * depth; i < kRows * depth; ++i) a.value[i] = 0, a.exponent[i] = kNone;
-    has_special |= a.has_special;
+    split_operand(s.a_format, s.a + row0 * s.k, s.k, rows, s.k, a_width, a);
     for (unsigned column0 = 0; column0 < s.n; column0 += kColumns) {
       const unsigned columns = std::min(kColumns, s.n - column0);
       split_operand(s.b_format, s.b + column0, s.n, s.k, columns, kColumns, b);
       for (unsigned i = s.k * kColumns; i < depth * kColumns; ++i) b.value[i] = 0, b.exponent[i] = kNone;
-      if (!has_special && b.has_special) has_special = true;
-      if (has_special && c_before.empty()) c_before.assign(s.c, s.c + std::size_t{s.m} * s.n);
-      for (unsigned row = 0; row < kRows; ++row) {
-        for (unsigned column = 0; column < kColumns; ++column) {
-          const bool is_inside = row < rows && column < columns;
-          const Real bits = is_inside ? s.c[(row0 + row) * s.n + column0 + column] : 0;
-          const ieee::Layout l = ieee::layout(s.acc);
-          const std::uint64_t size = ieee::magnitude(s.acc, bits);
-          const auto field = static_cast<std::int32_t>(size >> l.fraction);
-          const bool is_absent = size == 0 || size >= l.infinity;
-          c[row * kColumns + column] = is_absent ? 0.0 : ieee::to_double(s.acc, bits);
-          c_exponent[row * kColumns + column] = is_absent ? kNone : (field == 0 ? 1 : field) - l.bias;
-        }
+      const std::size_t corner = row0 * s.n + column0;
+      if (columns == kColumns) {
+        step_tile(a, b, rows, depth, a_width, s.ending, s.c + corner, s.out + corner, s.n);
+        continue;
       }
-      step_tile(a, b, depth, c, c_exponent, s.ending, out);
+      Real tile[kRows * kColumns] = {};
       for (unsigned row = 0; row < rows; ++row) {
-        std::copy_n(out + row * kColumns, columns, s.out + (row0 + row) * s.n + column0);
+        std::copy_n(s.c + corner + row * s.n, columns, tile + row * kColumns);
+      }
+      step_tile(a, b, rows, depth, a_width, s.ending, tile, tile, kColumns);
+      for (unsigned row = 0; row < rows; ++row) {
+        std::copy_n(tile + row * kColumns, columns, s.out + corner + row * s.n);
       }
     }
   }
-  if (has_special) {
-    Step patched = s;
-    patched.c = c_before.data();
-    patch_special(patched);
-  }
+  if (!is_special) return;
+  Step patched = s;
+  patched.c = c_before.data();
+  patch_special(patched);
 }
 
 bool is_fp8(Format format) { return format == Format::E4M3 || format == Format::E5M2; }
@@ -271,7 +299,9 @@ bool is_fp8(Format format) { return format == Format::E4M3 || format == Format::
 Real f16_from_fp8(Format format, Real bits) {
   if (ieee::is_nan(format, bits)) return 0x7FFF;
   if (format == Format::E5M2) return bits << 8;
-  return ieee::round_small<Format::F16>(ieee::float_from_fp8(format, bits));
+  // Every number of e4m3 is a normal one of f16, or zero.
+  const std::uint64_t size = bits_of(ieee::float_from_fp8(format, bits & 0x7F));
+  return (bits & 0x80) << 8 | (size == 0 ? 0 : (size - (112ULL << 23)) >> 13);
 }
 
 // mma.sync on fp8 operands: two f16 steps over half of k each, from zero, then one rounded addition of c.
