@@ -1,1 +1,387 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "prove/prove.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "prove/codes.h"
+#include "prove/contract.h"
+#include "prove/numeric.h"
+#include "prove/shape_run.h"
+#include "prove/witness.h"
+
+namespace plumb::prove {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kSeedTries = 4;
+
+bool is_float_type(std::string_view type) { return type.find("fp") != std::string_view::npos || type == "*bf16"; }
+
+class Prover {
+ public:
+  Prover(const task::Task& task, const Candidate& candidate, const Options& options, bool has_spec)
+      : task_(task), candidate_(candidate), options_(options), has_spec_(has_spec) {
+    outcome_.seed = options.seed != 0 ? options.seed : random_seed();
+    if (outcome_.seed == 0) outcome_.seed = 1;
+    workers_ = worker_count(options.workers);
+  }
+
+  Outcome run() {
+    const Clock::time_point begin = Clock::now();
+    judge();
+    outcome_.seconds = Seconds(Clock::now() - begin).count();
+    return std::move(outcome_);
+  }
+
+ private:
+  void judge() {
+    Findings input;
+    if (has_spec_ && !load_kernel(input)) return bad_input(std::move(input));
+    const std::vector<task::Shape>& shapes = options_.shapes.empty() ? task_.prove_shapes : options_.shapes;
+    outcome_.verdict = Verdict::Proved;
+    std::size_t judged = 0;
+    for (const task::Shape& shape : shapes) {
+      std::optional<task::Bound> bound = task::bind(task_, shape, candidate_.launch.constexprs, input);
+      if (!bound) return bad_input(std::move(input));
+      if (std::optional<Finding> broken = task::broken_promise(candidate_.launch, *bound, input)) {
+        if (input.has_error()) return bad_input(std::move(input));
+        outcome_.findings.add(std::move(*broken));
+        continue;
+      }
+      std::optional<task::BoundLaunch> launch = task::bind_launch(candidate_.launch, task_, *bound, input);
+      if (!launch) return bad_input(std::move(input));
+      if (!check_arguments(*bound)) return;
+      ++judged;
+      if (!judge_shape(*bound, *launch)) return;
+    }
+    if (judged == 0) {
+      outcome_.verdict = Verdict::Unknown;
+      outcome_.findings.add(kNoShapes, "no shape was proved: the task has none that the candidate claims",
+                            task_place());
+      outcome_.is_bad_input = outcome_.findings.list().size() == 1;
+    }
+    finish_coverage();
+  }
+
+  bool load_kernel(Findings& findings) {
+    const SourcePtr source = read_source(task_.kernel_file, findings);
+    if (!source) return false;
+    kernel_ = triton::Kernel::load(source, task_.function, options_.python, findings);
+    return kernel_.has_value();
+  }
+
+  Place task_place() const { return {task_.toml.source, {}}; }
+
+  void bad_input(Findings findings) {
+    outcome_.verdict = Verdict::Unknown;
+    outcome_.is_bad_input = true;
+    outcome_.findings.append(std::move(findings));
+  }
+
+  bool check_arguments(const task::Bound& bound) {
+    if (!has_spec_) return true;
+    for (const task::BoundArg& arg : bound.args) {
+      if (!arg.is_tensor || is_float_type(arg.type) || arg.role == task::Role::Out || arg.is_metadata) continue;
+      outcome_.verdict = Verdict::Unknown;
+      outcome_.findings.add(kArgument,
+                            fmt::format("`{}` of type `{}` is integer data, which is not abstract yet: declare it "
+                                        "`metadata = true` to prove for drawn values",
+                                        arg.name, arg.type),
+                            task_place());
+      return false;
+    }
+    return true;
+  }
+
+  // Every alignment and draw of one shape. False: stop here.
+  bool judge_shape(const task::Bound& bound, const task::BoundLaunch& launch) {
+    const bool has_metadata =
+        std::any_of(bound.args.begin(), bound.args.end(), [](const task::BoundArg& arg) { return arg.is_metadata; });
+    if (has_metadata) assume("metadata tensors hold any of the values drawn here, and only those are covered");
+    const unsigned draws = has_metadata ? std::max(1u, options_.metadata_draws) : 1;
+    const unsigned alignments = candidate_.launch.divisible_by_16 ? 1 : 2;
+    if (candidate_.launch.divisible_by_16) assume("pointers are multiples of 16 bytes, as the launch promises");
+    for (unsigned draw = 0; draw < draws; ++draw) {
+      for (unsigned alignment = 0; alignment < alignments; ++alignment) {
+        ShapeJob job;
+        job.candidate = &candidate_;
+        job.kernel = kernel_ ? &*kernel_ : nullptr;
+        job.setup.bound = bound;
+        job.setup.launch = launch;
+        job.setup.seed = outcome_.seed + draw;
+        job.setup.is_misaligned = alignment == 1;
+        job.workers = workers_;
+        job.step_budget = options_.step_budget;
+        std::string label = bound.label;
+        if (has_metadata) label += fmt::format(", draw {}", draw + 1);
+        if (alignment == 1) label += ", pointers misaligned";
+        job.progress = [&](std::string_view phase, std::uint64_t done, std::uint64_t all) {
+          return !options_.progress || options_.progress({label, phase, done, all});
+        };
+        if (!judge_job(job, label)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool judge_job(ShapeJob& job, const std::string& label) {
+    const Clock::time_point begin = Clock::now();
+    ShapeResult result = attempt(job);
+    const Verdict verdict = weigh(job, result);
+    ShapeOutcome shape;
+    shape.label = label;
+    shape.verdict = verdict;
+    shape.ctas = result.ctas;
+    shape.programs = result.programs;
+    shape.elements = result.elements;
+    shape.log2_failure = result.bound.log2_probability;
+    merge(result);
+    if (verdict == Verdict::Proved && has_spec_) weigh_contract(job, result, label);
+    shape.seconds = Seconds(Clock::now() - begin).count();
+    outcome_.shapes.push_back(shape);
+    if (verdict == Verdict::Proved) return true;
+    outcome_.verdict = verdict;
+    return false;
+  }
+
+  // Exact literals first, then the constants that literals round, then sentinels for minus infinity; each try with
+  // fresh primes when a denominator happened to vanish.
+  ShapeResult attempt(ShapeJob& job) {
+    ShapeResult result;
+    for (unsigned mode = 0; mode < 3; ++mode) {
+      job.field.constants = mode == 0 ? domain::Constants::Exact : domain::Constants::Ideal;
+      job.field.sentinels = mode == 2;
+      if (mode == 1) {
+        for (const auto& [name, size] : job.setup.bound.sizes) {
+          if (size > 1) job.field.ideals.emplace_back(1.0 / static_cast<double>(size), fmt::format("1/{}", size));
+        }
+      }
+      for (unsigned tries = 0; tries < kSeedTries; ++tries) {
+        job.field.seed = mix64(outcome_.seed + 1000 * tries + outcome_.shapes.size());
+        result = run_shape(job);
+        if (!result.needs_new_seed) break;
+      }
+      if (result.mismatches.empty() || !has_spec_) break;
+    }
+    return result;
+  }
+
+  Verdict weigh(const ShapeJob& job, ShapeResult& result) {
+    if (!result.findings.empty()) {
+      outcome_.is_bad_input = true;
+      outcome_.findings.append(std::move(result.findings));
+      return Verdict::Unknown;
+    }
+    if (result.spec_stop) return spec_stopped(*result.spec_stop);
+    Verdict verdict = Verdict::Proved;
+    const bool has_race = result.races.findings.has_error();
+    const bool has_unknown = !result.races.unknowns.empty();
+    if (result.candidate_stop) {
+      const Stop::Kind kind = result.candidate_stop->kind;
+      verdict = kind == Stop::Kind::Defect ? Verdict::Different : Verdict::Unknown;
+      outcome_.findings.add(result.candidate_stop->finding);
+    }
+    outcome_.findings.append(std::move(result.races.findings));
+    if (has_race) return Verdict::Different;
+    if (verdict != Verdict::Proved) return verdict;
+    if (!result.mismatches.empty()) return explain(job, result);
+    if (has_unknown) {
+      outcome_.findings.append(std::move(result.races.unknowns));
+      return Verdict::Unknown;
+    }
+    if (!has_spec_) return Verdict::Proved;
+    if (result.needs_new_seed || !result.found_planted) {
+      outcome_.findings.add(kSelfCheck,
+                            result.needs_new_seed ? "denominators vanished under every seed tried"
+                                                  : "no output could be compared against a planted change",
+                            task_place());
+      return Verdict::Unknown;
+    }
+    if (result.bound.is_refused || result.bound.log2_probability > options_.log2_failure_limit) {
+      outcome_.findings.add(kProbability,
+                            fmt::format("the chance of a wrong `proved` is bounded by 2^{:.0f} only: {}",
+                                        result.bound.log2_probability, result.bound.text),
+                            task_place());
+      return Verdict::Unknown;
+    }
+    return Verdict::Proved;
+  }
+
+  Verdict spec_stopped(const Stop& stop) {
+    Finding finding = stop.finding;
+    if (stop.kind == Stop::Kind::Defect) {
+      finding.notes.push_back({"the Triton source itself does this: the task, not the candidate, needs a look", {}});
+      outcome_.is_bad_input = true;
+    }
+    outcome_.findings.add(std::move(finding));
+    return Verdict::Unknown;
+  }
+
+  // A difference over the residues: where it comes from, and what concrete numbers say.
+  Verdict explain(const ShapeJob& job, const ShapeResult& result) {
+    const Mismatch& first = result.mismatches.front();
+    const std::string name = element_name(job.setup.bound, first.buffer, first.element);
+    Finding finding{first.code,
+                    Severity::Error,
+                    fmt::format("`{}` at {}: {}", name, job.setup.bound.label, first.text),
+                    entry_place(),
+                    {},
+                    {}};
+    for (std::size_t i = 1; i < result.mismatches.size(); ++i) {
+      const Mismatch& more = result.mismatches[i];
+      finding.notes.push_back({fmt::format("also `{}`", element_name(job.setup.bound, more.buffer, more.element)), {}});
+      if (i == 3) break;
+    }
+    Verdict verdict = Verdict::Different;
+    if (first.code == &kElementDiffers) {
+      if (job.progress) job.progress("witness", 0, 1);
+      const std::vector<std::string> support = support_of(job, first, Seconds(options_.witness_seconds));
+      if (!support.empty()) {
+        finding.notes.push_back(
+            {fmt::format("with all other inputs zero the difference stands on {}", fmt::join(support, ", ")), {}});
+      }
+      if (!concrete(job, finding)) verdict = Verdict::Unknown;
+    }
+    outcome_.findings.add(std::move(finding));
+    return verdict;
+  }
+
+  // False: the concrete runs agreed.
+  bool concrete(const ShapeJob& job, Finding& finding) {
+    for (unsigned attempt_number = 0; attempt_number < 4; ++attempt_number) {
+      Setup setup = job.setup;
+      setup.data = attempt_number == 0 ? Data::Integers : Data::Normal;
+      setup.scale = attempt_number == 2 ? 100 : 1;
+      setup.seed = mix64(outcome_.seed + attempt_number);
+      const NumericResult run = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
+      if (run.candidate_stop) {
+        finding.notes.push_back({run.candidate_stop->finding.message, run.candidate_stop->finding.place});
+        return true;
+      }
+      if (run.differences.empty()) continue;
+      const NumericDifference& shown = run.differences.front();
+      finding.notes.push_back(
+          {fmt::format("on {} inputs `{}` is {:.9g} in the source and {:.9g} in the candidate",
+                       setup.data == Data::Integers ? "small integer" : "normal",
+                       element_name(setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate),
+           {}});
+      return true;
+    }
+    finding.code = &kNoWitness;
+    finding.notes.push_back({"concrete runs on four kinds of inputs agreed within rounding", {}});
+    return false;
+  }
+
+  void weigh_contract(const ShapeJob& job, const ShapeResult& result, const std::string& label) {
+    for (Finding& finding : contract_findings(result, label, entry_place())) {
+      outcome_.contract = Contract::Weaker;
+      add_once(std::move(finding));
+    }
+    if (job.setup.is_misaligned || numeric_runs_ >= 2) return;
+    ++numeric_runs_;
+    struct Inputs {
+      double offset, scale;
+      const char* text;
+    };
+    for (const Inputs& inputs : {Inputs{0, 1, "standard normal inputs"}, Inputs{0, 100, "inputs of scale 100"},
+                                 Inputs{1000, 1, "inputs around 1000"}}) {
+      Setup setup = job.setup;
+      setup.data = Data::Normal;
+      setup.offset = inputs.offset;
+      setup.scale = inputs.scale;
+      const NumericResult run = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
+      if (run.differences.empty()) continue;
+      const NumericDifference& shown = run.differences.front();
+      outcome_.contract = Contract::Weaker;
+      add_once(Finding{
+          shown.is_range ? &kContractRange : &kContractPrecision,
+          Severity::Error,
+          fmt::format("on {} `{}` is {:.9g} in the source and {:.9g} in the candidate, at {}", inputs.text,
+                      element_name(setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate, label),
+          entry_place(),
+          {},
+          {}});
+    }
+  }
+
+  void add_once(Finding finding) {
+    if (reported_.insert(std::string(finding.code->id) + finding.message).second)
+      outcome_.findings.add(std::move(finding));
+  }
+
+  Place entry_place() const {
+    for (const ptx::Function& function : candidate_.module->functions) {
+      if (function.is_entry && (candidate_.launch.entry.empty() || function.name == candidate_.launch.entry)) {
+        return {candidate_.module->source, function.span};
+      }
+    }
+    return {candidate_.module->source, {}};
+  }
+
+  void assume(std::string text) {
+    std::vector<std::string>& list = outcome_.assumptions;
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+  }
+
+  void merge(const ShapeResult& result) {
+    for (const std::string& text : result.assumptions) assume(text);
+    for (const std::string& text : result.singularities) assume("added singularity: " + text);
+    for (const std::string& text : result.races.nondeterminism) assume("order of float atomics: " + text);
+    if (!result.bound.text.empty() && result.bound.is_conjectural) assume(result.bound.text);
+    if (outcome_.primes.empty()) outcome_.primes = result.primes;
+    if (result.bound.log2_probability != 0) {
+      outcome_.log2_failure = outcome_.log2_failure == 0
+                                  ? result.bound.log2_probability
+                                  : std::max(outcome_.log2_failure, result.bound.log2_probability);
+    }
+    if (executed_.size() < result.executed.size()) executed_.resize(result.executed.size());
+    for (std::size_t i = 0; i < result.executed.size(); ++i) executed_[i] = executed_[i] || result.executed[i];
+  }
+
+  void finish_coverage() {
+    outcome_.instrs_total = executed_.size();
+    outcome_.instrs_executed = static_cast<std::uint64_t>(std::count(executed_.begin(), executed_.end(), true));
+    const ptx::Function* entry = nullptr;
+    for (const ptx::Function& function : candidate_.module->functions) {
+      if (function.is_entry && function.instrs.size() == executed_.size()) entry = &function;
+    }
+    for (std::size_t i = 0; entry != nullptr && i < executed_.size(); ++i) {
+      if (executed_[i]) continue;
+      outcome_.lines_not_executed.push_back(candidate_.module->source->locate(entry->instrs[i].opcode_span.begin).line);
+    }
+    if (outcome_.verdict == Verdict::Proved) assume("inputs are finite numbers");
+  }
+
+  const task::Task& task_;
+  const Candidate& candidate_;
+  const Options& options_;
+  bool has_spec_;
+  unsigned workers_ = 1;
+  std::optional<triton::Kernel> kernel_;
+  Outcome outcome_;
+  std::vector<bool> executed_;
+  std::set<std::string> reported_;
+  unsigned numeric_runs_ = 0;
+};
+
+}  // namespace
+
+Outcome prove(const task::Task& task, const Candidate& candidate, const Options& options) {
+  return Prover(task, candidate, options, true).run();
+}
+
+Outcome check(const task::Task& task, const Candidate& candidate, const Options& options) {
+  return Prover(task, candidate, options, false).run();
+}
+
+}  // namespace plumb::prove

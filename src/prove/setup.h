@@ -22,7 +22,7 @@ namespace plumb::prove {
 enum class Data : std::uint8_t {
   Abstract,  // field domain: float inputs are free variables; metadata and integer tensors are drawn
   Integers,  // small integers that every float type holds exactly
-  Normal,    // standard normal
+  Normal,    // normal, see Setup::offset and Setup::scale
 };
 
 struct Setup {
@@ -30,6 +30,7 @@ struct Setup {
   task::BoundLaunch launch;
   std::uint64_t seed = 1;  // of drawn tensors
   Data data = Data::Abstract;
+  double offset = 0, scale = 1;  // Data::Normal
   // Bytes past a 256-byte boundary at which tensors start: 0 where the candidate's code was promised 16-byte alignment,
   // else one element, so that a hidden alignment assumption faults.
   bool is_misaligned = false;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides on concrete numbers, in IEEE arithmetic: the witness of a difference, and the check that equality over the
+// reals survives rounding and range on ordinary and extreme inputs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prove/setup.h"
+
+namespace plumb::prove {
+
+struct NumericDifference {
+  std::string buffer;
+  std::uint64_t element = 0;
+  double spec = 0, candidate = 0;
+  bool is_range = false;  // an infinity or NaN against a number
+};
+
+struct NumericResult {
+  std::optional<Stop> spec_stop, candidate_stop;
+  std::vector<NumericDifference> differences;  // beyond rounding, the first few
+};
+
+// `setup.data` is Integers or Normal. Differences smaller than the output format's rounding and the task's tolerance
+// allow are none.
+NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate,
+                          const triton::Kernel& kernel, unsigned workers, std::uint64_t step_budget);
+
+// The value of one element of a float buffer after such runs is in NumericDifference; this reads any.
+double to_double(std::string_view type, const domain::Buffer& buffer, std::uint64_t element);
+
+}  // namespace plumb::prove

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prove/shape_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "prove/codes.h"
+
+namespace plumb::prove {
+namespace {
+
+using domain::Buffer;
+using domain::Comparison;
+using domain::Field;
+using domain::Format;
+
+constexpr std::size_t kMostMismatches = 8;
+
+// The workers' fields of one side.
+class Side {
+ public:
+  Side(domain::FieldContext& context, unsigned workers) {
+    for (unsigned i = 0; i < workers; ++i) fields_.push_back(std::make_unique<Field>(context));
+    for (const auto& field : fields_) pointers_.push_back(field.get());
+  }
+  const std::vector<Field*>& pointers() const { return pointers_; }
+  domain::Facts facts() const {
+    domain::Facts all;
+    for (const Field* field : pointers_) all.merge(field->facts());
+    return all;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Field>> fields_;
+  std::vector<Field*> pointers_;
+};
+
+bool is_float(const task::BoundArg& arg) { return arg.type.find("fp") != std::string::npos || arg.type == "*bf16"; }
+
+void widen(domain::Signature& into, const domain::Signature& from) {
+  for (std::size_t i = 0; i < into.counts.size(); ++i) into.counts[i] = std::max(into.counts[i], from.counts[i]);
+  into.flags |= from.flags;
+}
+
+class Comparer {
+ public:
+  Comparer(Field& field, ShapeResult& result) : field_(field), result_(result) {}
+
+  void floats(Buffer& spec, Buffer& candidate, Format format, bool is_input) {
+    const unsigned size = domain::byte_size(format);
+    BufferSignature signature{spec.name, {}, {}};
+    for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
+      ++result_.elements;
+      const domain::Tag tag = std::atomic_ref<domain::Tag>(candidate.tags[at]).load(std::memory_order_relaxed);
+      const domain::Tag own = std::atomic_ref<domain::Tag>(spec.tags[at]).load(std::memory_order_relaxed);
+      if (tag == domain::kPristineTag && own == domain::kPristineTag) continue;
+      const Field::Real a = field_.read(spec, at, format), b = field_.read(candidate, at, format);
+      if (field_.faulted()) {
+        mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, field_.take_fault().text);
+        continue;
+      }
+      judge(spec, at / size, format, a, b, is_input);
+      if (a.id != b.id) {
+        widen(signature.spec, field_.signature(a));
+        widen(signature.candidate, field_.signature(b));
+      }
+    }
+    if (!is_input) result_.signatures.push_back(std::move(signature));
+  }
+
+  void bytes(const Buffer& spec, const Buffer& candidate, unsigned size, bool is_input) {
+    for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
+      ++result_.elements;
+      if (std::memcmp(spec.bytes.get() + at, candidate.bytes.get() + at, size) == 0 &&
+          std::memcmp(spec.tags.get() + at, candidate.tags.get() + at, size * sizeof(domain::Tag)) == 0) {
+        continue;
+      }
+      mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, "the integers differ");
+    }
+  }
+
+  double degree() const { return degree_; }
+
+ private:
+  void judge(const Buffer& buffer, std::uint64_t element, Format format, Field::Real a, Field::Real b, bool is_input) {
+    switch (field_.compare_outputs(format, a, b)) {
+      case Comparison::Equal:
+        degree_ = std::max(degree_, field_.degree(a) + field_.degree(b));
+        plant(format, a, b);
+        return;
+      case Comparison::Different:
+        return mismatch(is_input ? kInputChanged : kElementDiffers, buffer, element,
+                        "the two sides are different functions");
+      case Comparison::Undefined:
+        if (a.id == domain::kUndefined) return mismatch(kElementExtra, buffer, element, "the source does not write it");
+        return mismatch(kElementMissing, buffer, element,
+                        "the candidate does not write it, or writes something undefined");
+      case Comparison::NotANumber:
+        return mismatch(kElementDiffers, buffer, element, "one side is NaN whatever the inputs");
+      case Comparison::TooFewLanes:
+        result_.needs_new_seed = true;
+        return;
+    }
+  }
+
+  // The comparison must see a change: one output, with one added to it, is no longer the same.
+  void plant(Format format, Field::Real a, Field::Real b) {
+    if (result_.found_planted || a.is_concrete()) return;
+    const std::uint64_t one = format == Format::F64    ? 0x3ff0000000000000ull
+                              : format == Format::F32  ? 0x3f800000ull
+                              : format == Format::F16  ? 0x3c00ull
+                              : format == Format::BF16 ? 0x3f80ull
+                              : format == Format::E4M3 ? 0x38ull
+                                                       : 0x3cull;
+    const Field::Real changed = field_.add(format, b, field_.constant(format, one), {});
+    result_.found_planted = !field_.faulted() && field_.compare_outputs(format, a, changed) == Comparison::Different;
+    if (field_.faulted()) field_.take_fault();
+  }
+
+  void mismatch(const Code& code, const Buffer& buffer, std::uint64_t element, std::string text) {
+    if (result_.mismatches.size() < kMostMismatches) {
+      result_.mismatches.push_back({&code, buffer.name, element, std::move(text)});
+    }
+  }
+
+  Field& field_;
+  ShapeResult& result_;
+  double degree_ = 0;
+};
+
+Format format_of(const task::BoundArg& arg) {
+  if (arg.type == "*fp16") return Format::F16;
+  if (arg.type == "*bf16") return Format::BF16;
+  if (arg.type == "*fp64") return Format::F64;
+  if (arg.type == "*fp8e4nv") return Format::E4M3;
+  if (arg.type == "*fp8e5") return Format::E5M2;
+  return Format::F32;
+}
+
+// Runs the spec; false when it stopped.
+bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
+  Setup setup = job.setup;
+  setup.has_workspace = false;
+  const triton::Call call = make_call(setup, *job.kernel, memory, result.findings);
+  if (!result.findings.empty()) return false;
+  triton::Options options;
+  options.workers = job.workers;
+  options.step_budget = job.step_budget;
+  if (job.progress) {
+    options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress("spec", done, all); };
+  }
+  triton::Result run = job.kernel->evaluate(call, side.pointers(), memory, options);
+  result.programs = run.programs;
+  result.spec_stop = std::move(run.stop);
+  return !result.spec_stop;
+}
+
+bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
+  const machine::Launch launch = make_launch(job.setup, *job.candidate, memory, result.findings);
+  if (!result.findings.empty()) return false;
+  const auto program = machine::Program<Field>::decode(job.candidate->module, launch.entry, result.findings);
+  if (!program) return false;
+  const ptx::Function* entry = job.candidate->module->find_entry(launch.entry);
+  check::Collector collector(job.candidate->module, *entry, launch, &memory);
+  machine::Options options;
+  options.workers = job.workers;
+  options.step_budget = job.step_budget;
+  if (job.watches_races) options.observe = [&](std::uint64_t cta) { return collector.observe(cta); };
+  if (job.progress) {
+    options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress("candidate", done, all); };
+  }
+  machine::Result run = program->run(launch, side.pointers(), memory, options);
+  result.ctas = run.counts.ctas;
+  result.executed = run.counts.executed;
+  result.candidate_stop = std::move(run.stop);
+  if (job.watches_races) result.races = collector.finish(run.counts.executed);
+  return !result.candidate_stop;
+}
+
+}  // namespace
+
+ShapeResult run_shape(const ShapeJob& job) {
+  ShapeResult result;
+  domain::FieldContext context(job.field);
+  result.primes.assign(context.primes().begin(), context.primes().end());
+  const std::unique_ptr<domain::Memory> candidate_memory = make_memory(job.setup, result.findings);
+  if (!candidate_memory) return result;
+  const Side candidate(context, job.workers);
+  if (job.kernel == nullptr) {
+    run_candidate(job, candidate, *candidate_memory, result);
+    return result;
+  }
+  Setup spec_setup = job.setup;
+  spec_setup.has_workspace = false;
+  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup, result.findings);
+  if (!spec_memory) return result;
+  const Side spec(context, job.workers);
+  if (!run_spec(job, spec, *spec_memory, result)) return result;
+  if (!run_candidate(job, candidate, *candidate_memory, result)) return result;
+  if (job.progress) job.progress("compare", 0, 1);
+  Field judge(context);
+  Comparer comparer(judge, result);
+  for (const task::BoundArg& arg : job.setup.bound.args) {
+    if (!arg.is_tensor) continue;
+    Buffer* a = spec_memory->find(std::string_view(arg.name));
+    Buffer* b = candidate_memory->find(std::string_view(arg.name));
+    const bool is_input = arg.role == task::Role::In;
+    if (is_float(arg)) {
+      comparer.floats(*a, *b, format_of(arg), is_input);
+    } else {
+      comparer.bytes(*a, *b, task::element_bytes(arg.type), is_input);
+    }
+  }
+  result.spec_facts = spec.facts();
+  result.candidate_facts = candidate.facts();
+  result.bound = context.failure_bound(comparer.degree(), result.spec_facts, result.candidate_facts);
+  for (const domain::Assumption& assumption : context.assumptions()) {
+    result.assumptions.push_back(fmt::format("{}: {}", assumption.kind, assumption.text));
+  }
+  result.singularities = context.added_singularities(result.spec_facts, result.candidate_facts);
+  return result;
+}
+
+bool still_differs(const ShapeJob& job, const std::string& buffer, std::uint64_t element) {
+  ShapeJob quiet = job;
+  quiet.watches_races = false;
+  quiet.progress = nullptr;
+  ShapeResult result;
+  domain::FieldContext context(quiet.field);
+  const std::unique_ptr<domain::Memory> candidate_memory = make_memory(quiet.setup, result.findings);
+  Setup spec_setup = quiet.setup;
+  spec_setup.has_workspace = false;
+  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup, result.findings);
+  if (!candidate_memory || !spec_memory) return false;
+  const Side spec(context, quiet.workers), candidate(context, quiet.workers);
+  if (!run_spec(quiet, spec, *spec_memory, result) || !run_candidate(quiet, candidate, *candidate_memory, result)) {
+    return false;
+  }
+  for (const task::BoundArg& arg : quiet.setup.bound.args) {
+    if (arg.name != buffer) continue;
+    const Format format = format_of(arg);
+    Field judge(context);
+    const std::uint64_t at = element * domain::byte_size(format);
+    const Field::Real a = judge.read(*spec_memory->find(std::string_view(buffer)), at, format);
+    const Field::Real b = judge.read(*candidate_memory->find(std::string_view(buffer)), at, format);
+    return !judge.faulted() && judge.compare_outputs(format, a, b) == Comparison::Different;
+  }
+  return false;
+}
+
+}  // namespace plumb::prove

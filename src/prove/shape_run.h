@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One shape of a proof: both sides run over equal abstract memories, the candidate under the race checker, and what
+// they leave compared element by element.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/check.h"
+#include "domain/field/field.h"
+#include "prove/prove.h"
+#include "prove/setup.h"
+
+namespace plumb::prove {
+
+struct Mismatch {
+  const Code* code = nullptr;
+  std::string buffer;
+  std::uint64_t element = 0;
+  std::string text;
+};
+
+// The coarsest that any element of one buffer went through.
+struct BufferSignature {
+  std::string buffer;
+  domain::Signature spec, candidate;
+};
+
+struct ShapeResult {
+  std::optional<Stop> spec_stop, candidate_stop;
+  check::Report races;
+  std::vector<Mismatch> mismatches;  // the first few
+  std::vector<BufferSignature> signatures;
+  std::vector<std::string> assumptions, singularities;
+  std::vector<std::uint32_t> primes;
+  domain::Facts spec_facts, candidate_facts;
+  domain::FailureBound bound;
+  std::vector<bool> executed;
+  std::uint64_t ctas = 0, programs = 0, elements = 0;
+  bool found_planted = false;
+  bool needs_new_seed = false;  // accidental zero divisions
+  Findings findings;            // arguments that cannot be set up
+
+  bool is_equal() const {
+    return findings.empty() && !spec_stop && !candidate_stop && mismatches.empty() && !needs_new_seed;
+  }
+};
+
+struct ShapeJob {
+  const Candidate* candidate = nullptr;
+  const triton::Kernel* kernel = nullptr;  // null: the candidate alone, under the checker
+  Setup setup;
+  domain::FieldOptions field;
+  unsigned workers = 1;
+  std::uint64_t step_budget = 0;
+  std::function<bool(std::string_view phase, std::uint64_t done, std::uint64_t all)> progress;
+  bool watches_races = true;
+};
+ShapeResult run_shape(const ShapeJob& job);
+
+// Which single output element of a buffer differs, for sparse probing: runs the shape without the checker.
+bool still_differs(const ShapeJob& job, const std::string& buffer, std::uint64_t element);
+
+}  // namespace plumb::prove
