@@ -8,6 +8,13 @@
 
 #include "machine/warp.h"
 
+// Before a loop over lanes: a register that is read and written is so lane by lane.
+#ifdef __clang__
+#define PLUMB_INDEPENDENT_LANES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PLUMB_INDEPENDENT_LANES _Pragma("GCC ivdep")
+#endif
+
 namespace plumb::machine {
 
 // Calls fn(lane) for each lane of a mask.
@@ -25,7 +32,7 @@ template <class D, class R, class Fn>
 [[gnu::always_inline]] inline void write_lanes(Warp<D>& w, Slot d, Fn&& fn) {
   Lane<R>* out = w.template lanes<R>(d);
   if (w.mask() == kFullMask) {
-#pragma GCC ivdep
+    PLUMB_INDEPENDENT_LANES
     for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<R>(fn(lane));
   } else {
     R results[kLanes];
@@ -141,7 +148,7 @@ template <domain::Format To, domain::Format From, unsigned Parts, class D, class
       return static_cast<Out>(dom.to_word(To, result).bits);
     };
     if (w.mask() == kFullMask) {
-#pragma GCC ivdep
+      PLUMB_INDEPENDENT_LANES
       for (unsigned i = 0; i < kCount; ++i) out[i] = one(i);
     } else {
       Out results[kCount];
