@@ -131,38 +131,44 @@ using BitsOf =
                        std::conditional_t<domain::byte_size(F) == 4, std::uint32_t,
                                           std::conditional_t<domain::byte_size(F) == 2, std::uint16_t, std::uint8_t>>>;
 
+// The loop of `real_map` where memory is plain bytes. Flattened: with everything inlined it is straight-line code that
+// the compiler vectorises.
+template <domain::Format To, domain::Format From, unsigned Parts, class D, class Fn, class... Slots>
+[[gnu::flatten]] void plain_reals(Warp<D>& w, Slot d, Fn fn, Slots... sources) {
+  using In = BitsOf<From>;
+  using Out = BitsOf<To>;
+  constexpr unsigned kCount = kLanes * Parts;
+  D& dom = w.dom();
+  Lane<Out>* out = w.template lanes<Out>(d);
+  const auto one = [&](unsigned i) {
+    const auto result = fn(dom, dom.constant(From, w.template lanes<In>(sources)[i])...);
+    return static_cast<Out>(dom.to_word(To, result).bits);
+  };
+  if (w.mask() == kFullMask) {
+    PLUMB_INDEPENDENT_LANES
+    for (unsigned i = 0; i < kCount; ++i) out[i] = one(i);
+  } else {
+    Out results[kCount];
+    for (unsigned i = 0; i < kCount; ++i) results[i] = one(i);
+    for (unsigned i = 0; i < kCount; ++i) {
+      if ((w.mask() >> (i / Parts) & 1) != 0) out[i] = results[i];
+    }
+  }
+}
+
 // d = fn(dom, a, ...) on floats: `Parts` elements of format From side by side in each source, as many of format To in
 // the result. `fn` maps D::Real to D::Real. One-byte formats are not for these: they sit in wider registers; use
 // real().
 template <domain::Format To, domain::Format From, unsigned Parts, class D, class Fn, class... Slots>
-[[gnu::always_inline]] inline void real_map(Warp<D>& w, Slot d, Fn fn, Slots... sources) {
-  using Real = typename D::Real;
-  D& dom = w.dom();
+void real_map(Warp<D>& w, Slot d, Fn fn, Slots... sources) {
   if constexpr (!D::kHasTags) {
-    using In = BitsOf<From>;
-    using Out = BitsOf<To>;
-    constexpr unsigned kCount = kLanes * Parts;
-    Lane<Out>* out = w.template lanes<Out>(d);
-    const auto one = [&](unsigned i) {
-      const Real result = fn(dom, dom.constant(From, w.template lanes<In>(sources)[i])...);
-      return static_cast<Out>(dom.to_word(To, result).bits);
-    };
-    if (w.mask() == kFullMask) {
-      PLUMB_INDEPENDENT_LANES
-      for (unsigned i = 0; i < kCount; ++i) out[i] = one(i);
-    } else {
-      Out results[kCount];
-      for (unsigned i = 0; i < kCount; ++i) results[i] = one(i);
-      for (unsigned i = 0; i < kCount; ++i) {
-        if ((w.mask() >> (i / Parts) & 1) != 0) out[i] = results[i];
-      }
-    }
+    plain_reals<To, From, Parts>(w, d, fn, sources...);
   } else {
-    Real results[kLanes * Parts];
+    typename D::Real results[kLanes * Parts];
     for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(mask));
       for (unsigned part = 0; part < Parts; ++part) {
-        results[lane * Parts + part] = fn(dom, w.real(From, sources, lane, part, Parts)...);
+        results[lane * Parts + part] = fn(w.dom(), w.real(From, sources, lane, part, Parts)...);
       }
     }
     w.write_reals(To, d, Parts, results);
