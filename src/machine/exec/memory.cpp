@@ -153,26 +153,33 @@ void store_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t
   });
 }
 
-// The bytes behind the addresses of the executing lanes, when all lie well in one place: the common case, without a
-// check a lane. Null: some lane needs a closer look.
+// Bytes that start at an address.
+struct Origin {
+  std::byte* bytes = nullptr;
+  std::uint64_t address = 0;
+};
+
+// Where the executing lanes' accesses lie, when all of them are within one place: the common case, without a check a
+// lane. Null: some lane needs a closer look.
 template <Space S, class D>
-std::byte* common_base(WarpRun<D>& w, const std::uint64_t (&address)[kLanes], unsigned total) {
+Origin common_origin(WarpRun<D>& w, const std::uint64_t (&address)[kLanes], unsigned total) {
   std::uint64_t low = ~std::uint64_t{0}, high = 0, bits = 0;
   for_lanes(w.mask(), [&](unsigned lane) {
     low = std::min(low, address[lane]);
     high = std::max(high, address[lane]);
     bits |= address[lane];
   });
-  if ((bits & (total - 1)) != 0) return nullptr;
+  if ((bits & (total - 1)) != 0) return {};
   if constexpr (S == Space::shared) {
     const std::uint64_t end = w.cta().shared().size();
-    if (high > end || total > end - high) return nullptr;
-    return w.cta().shared().bytes();
+    if (high > end || total > end - high) return {};
+    return {w.cta().shared().bytes(), 0};
   } else {
     const std::uint64_t span = high - low;
-    if (span > ~std::uint64_t{0} - total) return nullptr;
+    if (span > ~std::uint64_t{0} - total) return {};
     domain::Buffer* buffer = w.global(low, span + total);
-    return buffer == nullptr ? nullptr : buffer->bytes.get() - buffer->address;
+    if (buffer == nullptr) return {};
+    return {buffer->bytes.get(), buffer->address};
   }
 }
 
@@ -226,13 +233,13 @@ void step_load_plain(Warp<D>& warp, const Op<D>& op) {
   constexpr unsigned kTotal = sizeof(T) * Count;
   std::uint64_t address[kLanes];
   if (!w.addresses(op, shape.address_width, address)) return;
-  const std::byte* base = common_base<S>(w, address, kTotal);
-  if (base == nullptr) return load_any(w, op, shape, address);
+  const Origin origin = common_origin<S>(w, address, kTotal);
+  if (origin.bytes == nullptr) return load_any(w, op, shape, address);
   Lane<T>* out[Count];
   for (unsigned i = 0; i < Count; ++i) out[i] = w.template lanes<T>(w.listed(op, i));
   for_lanes(w.mask(), [&](unsigned lane) {
     T values[Count];
-    std::memcpy(values, base + address[lane], kTotal);
+    std::memcpy(values, origin.bytes + (address[lane] - origin.address), kTotal);
     for (unsigned i = 0; i < Count; ++i) out[i][lane] = values[i];
   });
   w.observe(AccessKind::Read, S, op, w.mask(), kTotal, address);
@@ -245,14 +252,14 @@ void step_store_plain(Warp<D>& warp, const Op<D>& op) {
   constexpr unsigned kTotal = sizeof(T) * Count;
   std::uint64_t address[kLanes];
   if (!w.addresses(op, shape.address_width, address)) return;
-  std::byte* base = common_base<S>(w, address, kTotal);
-  if (base == nullptr) return store_any(w, op, shape, address);
+  const Origin origin = common_origin<S>(w, address, kTotal);
+  if (origin.bytes == nullptr) return store_any(w, op, shape, address);
   const Lane<T>* in[Count];
   for (unsigned i = 0; i < Count; ++i) in[i] = w.template lanes<T>(w.listed(op, i));
   for_lanes(w.mask(), [&](unsigned lane) {
     T values[Count];
     for (unsigned i = 0; i < Count; ++i) values[i] = in[i][lane];
-    std::memcpy(base + address[lane], values, kTotal);
+    std::memcpy(origin.bytes + (address[lane] - origin.address), values, kTotal);
   });
   w.observe(AccessKind::Write, S, op, w.mask(), kTotal, address);
 }
