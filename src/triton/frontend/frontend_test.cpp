@@ -72,7 +72,8 @@ TEST(Load, ReportsPythonThatDoesNotParseWithItsPlace) {
   EXPECT_FALSE(loaded.kernel);
   ASSERT_EQ(loaded.findings.list().size(), 1U);
   EXPECT_EQ(loaded.findings.list()[0].code, &kSyntax);
-  EXPECT_NE(loaded.message().find("k.py:4:9: error: Python does not parse: invalid syntax"), std::string::npos) << loaded.message();
+  EXPECT_NE(loaded.message().find("k.py:4:9: error: Python does not parse: invalid syntax"), std::string::npos)
+      << loaded.message();
 }
 
 TEST(Load, CountsColumnsInBytesAfterWideCharacters) {
