@@ -26,7 +26,7 @@ inline std::string lane_kernel(const std::string& body, Result result, const std
   const std::string widen = result == Result::B64   ? ""
                             : result == Result::B32 ? "cvt.u64.u32 %d, %e;\n"
                                                     : "cvt.u64.u16 %d, %s;\n";
-  return ".version 8.7\n.target " + target +
+  return ".version 9.0\n.target " + target +
          "\n.address_size 64\n"
          ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 count) {\n"
          ".reg .b64 %x<4>, %d, %at<8>, %wide<4>;\n.reg .b32 %r<8>, %e, %n<8>;\n.reg .b16 %h<8>, %s;\n"
