@@ -183,7 +183,13 @@ ValueId Shared::input(std::uint32_t tensor, std::uint64_t index, std::uint64_t c
     v->residues = random({index, std::uint64_t{tensor} << 8 | static_cast<std::uint64_t>(f)}, Purpose::Input);
     v->numerator = 1;
   }
-  if (slot != nullptr) slot->store(id, std::memory_order_release);
+  if (slot != nullptr) {
+    // Workers that meet at one element must agree on its id: their tags are written byte by byte.
+    ValueId settled = slot->load(std::memory_order_acquire);
+    do {
+      if (settled != kNoValue && arena.at(settled).format() == f) return settled;
+    } while (!slot->compare_exchange_weak(settled, id, std::memory_order_acq_rel));
+  }
   return id;
 }
 

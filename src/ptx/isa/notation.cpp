@@ -65,7 +65,8 @@ void expand(std::string_view item, const Mods& mods, std::vector<Mod>& out) {
   const int last = number(take(range, ':'));
   const int step = number(range);
   for (int i = first; i <= last; i += step) {
-    const std::string word = std::string(item.substr(0, open)) + std::to_string(i) + std::string(item.substr(close + 1));
+    const std::string word =
+        std::string(item.substr(0, open)) + std::to_string(i) + std::string(item.substr(close + 1));
     out.push_back(mod(word, mods));
   }
 }

@@ -34,10 +34,10 @@ struct WordNeeds {
 };
 
 struct ModSlot {
-  std::string_view name;    // the syntax line's name for the set; a literal word's own text
-  std::vector<Mod> words;   // what may stand here
+  std::string_view name;   // the syntax line's name for the set; a literal word's own text
+  std::vector<Mod> words;  // what may stand here
   bool is_optional = false;
-  int group = -1;           // optional words of one brace stand or fall together
+  int group = -1;  // optional words of one brace stand or fall together
   enum class Order : std::uint8_t { Free, Type, Space } order = Order::Free;  // types keep their order, so do spaces
 };
 
@@ -48,22 +48,22 @@ struct OperandSpec {
 
   std::string_view name;
   Kind kind = Kind::Value;
-  Type type = Type::none;  // literal type
-  int type_slot = -1;      // or the slot whose word is the type
-  bool is_doubled = false; // twice as wide as the slot's type
+  Type type = Type::none;   // literal type
+  int type_slot = -1;       // or the slot whose word is the type
+  bool is_doubled = false;  // twice as wide as the slot's type
   Count count = Count::Scalar;
-  int count_value = 1;     // Fixed: the length; PerX: factor; PerN: divisor; Dim: what is taken off
+  int count_value = 1;  // Fixed: the length; PerX: factor; PerN: divisor; Dim: what is taken off
   Pair pair = Pair::None;
   bool is_dest = false, allows_sink = false, allows_special = false, allows_symbol = false, allows_wider = false;
   bool is_negatable = false;
   bool is_optional = false;
-  int condition = -1;      // slot that must be filled for the operand to stand
+  int condition = -1;  // slot that must be filled for the operand to stand
 };
 
 struct Line {
   Form form{};
   std::string_view opcode;
-  std::string_view head;      // the syntax up to the first `;`
+  std::string_view head;  // the syntax up to the first `;`
   std::vector<ModSlot> slots;
   std::vector<OperandSpec> operands;
   Needs needs;

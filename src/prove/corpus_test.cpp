@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Triton's own code for sm_80 and sm_89, which nothing of plumb went into, is proved against its Triton source at every
+// shape of the task; and the same code broken on purpose is not, with the finding and the line that the defect has.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/file.h"
+#include "prove/prove.h"
+
+namespace plumb::prove {
+namespace {
+
+const std::filesystem::path kCorpus = std::filesystem::path(PLUMB_SOURCE_DIR) / "tests" / "corpus";
+
+std::optional<task::Task> load(const std::string& name) {
+  Findings findings;
+  std::optional<task::Task> task = task::load_task(kCorpus / name, findings);
+  EXPECT_TRUE(task.has_value()) << render(findings, false);
+  return task;
+}
+
+class Corpus : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Corpus, TritonsCodeIsProvedAtThreeShapesOrMore) {
+  const std::string name = GetParam();
+  const std::optional<task::Task> task = load(name);
+  ASSERT_TRUE(task);
+  for (const std::string target : {"sm_80", "sm_89"}) {
+    for (const std::string suffix : {"", "_unaligned"}) {
+      Findings findings;
+      const std::filesystem::path ptx = kCorpus / name / target / (name + suffix + ".ptx");
+      const std::optional<Candidate> candidate = load_candidate(ptx, findings);
+      ASSERT_TRUE(candidate) << render(findings, false);
+      const Outcome outcome = prove(*task, *candidate, {});
+      EXPECT_TRUE(outcome.holds()) << ptx << "\n" << to_text(outcome, false);
+      EXPECT_GE(outcome.shapes.size(), 3u) << ptx;
+      EXPECT_LE(outcome.log2_failure, -40) << ptx;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Corpus,
+                         ::testing::Values("vector_add", "swiglu", "softmax", "softmax_wide", "rmsnorm", "layernorm",
+                                           "matmul_bf16", "matmul_bf16_strided", "matmul_f16_small", "rope",
+                                           "conv1d_causal"),
+                         [](const auto& row) { return std::string(row.param); });
+
+// Replaces the `nth` place (from 0) where `from` stands.
+std::string edited(std::string text, const std::string& from, const std::string& to, unsigned nth = 0) {
+  std::size_t at = text.find(from);
+  while (nth-- > 0 && at != std::string::npos) at = text.find(from, at + 1);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+struct Mutant {
+  const char* name;
+  const char* kernel;
+  const char* from;
+  const char* to;
+  unsigned nth;
+  const char* code;  // of one finding, where the kind is certain
+};
+
+class Mutants : public ::testing::TestWithParam<Mutant> {};
+
+TEST_P(Mutants, AreCaught) {
+  const Mutant& mutant = GetParam();
+  const std::string kernel = mutant.kernel;
+  const std::optional<task::Task> task = load(kernel);
+  ASSERT_TRUE(task);
+  const std::filesystem::path path = kCorpus / kernel / "sm_89" / (kernel + ".ptx");
+  Findings findings;
+  const std::optional<std::string> text = read_file(path, findings);
+  ASSERT_TRUE(text);
+  const std::string broken = edited(*text, mutant.from, mutant.to, mutant.nth);
+  const std::optional<Candidate> candidate =
+      make_candidate(std::make_shared<Source>(path.string(), broken), path, findings);
+  ASSERT_TRUE(candidate) << render(findings, false);
+  Options options;
+  options.witness_seconds = 1;
+  const Outcome outcome = prove(*task, *candidate, options);
+  EXPECT_FALSE(outcome.holds()) << to_text(outcome, false);
+  EXPECT_NE(outcome.verdict == Verdict::Proved && outcome.contract == Contract::Kept, true);
+  if (mutant.code != nullptr) {
+    bool is_found = false;
+    for (const Finding& finding : outcome.findings.list()) is_found = is_found || finding.code->id == mutant.code;
+    EXPECT_TRUE(is_found) << to_text(outcome, false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Triton, Mutants,
+    ::testing::Values(
+        Mutant{"swapped_operation", "vector_add", "add.f32", "sub.f32", 0, "prove.element-differs"},
+        Mutant{"lost_mask", "vector_add", "@%p1 st.global", "st.global", 0, "machine.out-of-bounds"},
+        Mutant{"wrong_offset", "vector_add", "add.s64 \t%rd6, %rd5, 2048", "add.s64 \t%rd6, %rd5, 2052", 0, nullptr},
+        Mutant{"dropped_barrier", "softmax", "bar.sync", "// bar.sync", 0, "race.shared"},
+        Mutant{"dropped_second_barrier", "softmax", "bar.sync", "// bar.sync", 1, "race.shared"},
+        Mutant{"wrong_shuffle", "softmax", "%r88, 16, 31, -1", "%r88, 8, 31, -1", 0, "prove.element-differs"},
+        Mutant{"sum_for_max", "softmax", "max.f32", "add.f32", 0, nullptr},
+        Mutant{"dropped_norm_barrier", "rmsnorm", "bar.sync", "// bar.sync", 0, "race.shared"},
+        Mutant{"square_for_root", "rmsnorm", "rsqrt.approx.ftz.f32", "sqrt.approx.ftz.f32", 0, "prove.element-differs"},
+        Mutant{"weak_wait", "matmul_bf16", "cp.async.wait_group \t2", "cp.async.wait_group \t4", 0, nullptr},
+        Mutant{"early_wait_zero", "matmul_f16_small", "cp.async.wait_group", "// cp.async.wait_group", 0, nullptr},
+        Mutant{"dropped_tile_barrier", "matmul_f16_small", "bar.sync", "// bar.sync", 0, nullptr}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Certificate, RechecksAndRefusesOtherFiles) {
+  const std::optional<task::Task> task = load("vector_add");
+  ASSERT_TRUE(task);
+  Findings findings;
+  const auto candidate = load_candidate(kCorpus / "vector_add" / "sm_89" / "vector_add.ptx", findings);
+  const auto other = load_candidate(kCorpus / "vector_add" / "sm_80" / "vector_add.ptx", findings);
+  ASSERT_TRUE(candidate && other);
+  const nlohmann::json paper = certificate(*task, *candidate, prove(*task, *candidate, {}));
+  EXPECT_TRUE(recheck(paper, *task, *candidate, {}).holds());
+  EXPECT_FALSE(recheck(paper, *task, *other, {}).holds());
+  EXPECT_TRUE(recheck(nlohmann::json::object(), *task, *candidate, {}).is_bad_input);
+}
+
+}  // namespace
+}  // namespace plumb::prove
