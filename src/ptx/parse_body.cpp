@@ -32,7 +32,8 @@ void Parser::close_scope() {
     }
     if (pending.instr == kTargets) {
       function_->labels[pending.operand].branch_targets.push_back(found->second.index);
-    } else {
+    } else if (!any_error_) {
+      // After an error the instruction may never have been added; the module is given up then.
       function_->instrs[pending.instr].operands[pending.operand].label = found->second.index;
     }
   }
