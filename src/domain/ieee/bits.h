@@ -136,6 +136,34 @@ inline double odd_sum(double a, double b) {
   return f64(is_inexact && (bits & 1) == 0 ? moved : bits);
 }
 
+// 2^x for |x| <= 200, saturating beyond; a NaN stays one. Relative error below 2^-50: rounding to f32 is correct but
+// for arguments whose power lies within that of a tie.
+inline double exp2_near(double x) {
+  constexpr double kCoefficients[] = {// ln(2)^n / n! from n = 12 down
+                                      0x1.c3bd650fc2986p-36,
+                                      0x1.e8cac7351bb25p-32,
+                                      0x1.e4cf5158b8ecap-28,
+                                      0x1.b5253d395e7c4p-24,
+                                      0x1.62c0223a5c824p-20,
+                                      0x1.ffcbfc588b0c7p-17,
+                                      0x1.430912f86c787p-13,
+                                      0x1.5d87fe78a6731p-10,
+                                      0x1.3b2ab6fba4e77p-7,
+                                      0x1.c6b08d704a0c0p-5,
+                                      0x1.ebfbdff82c58fp-3,
+                                      0x1.62e42fefa39efp-1,
+                                      1.0};
+  constexpr double kRounder = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
+  x = x > 200.0 ? 200.0 : x;
+  x = x < -200.0 ? -200.0 : x;
+  const double shifted = x + kRounder;
+  const double rest = x - (shifted - kRounder);
+  double power = kCoefficients[0];
+  for (int i = 1; i < 13; ++i) power = power * rest + kCoefficients[i];
+  const double scaled = f64(bits_of(power) + (bits_of(shifted) << 52));
+  return x == x ? scaled : x;
+}
+
 // A finite number sign * significand * 2^exponent; `sticky`: a positive amount below one significand unit was dropped.
 struct Exact {
   bool is_negative = false;

@@ -83,9 +83,16 @@ class Ieee {
     return ieee::sqrt(f, a, mode);
   }
   Real rsqrt(Format f, Real a, FloatMode mode) const { return ieee::apply(ieee::Function::Rsqrt, f, a, mode); }
-  Real ex2(Format f, Real a, FloatMode mode) const { return ieee::apply(ieee::Function::Ex2, f, a, mode); }
+  Real ex2(Format f, Real a, FloatMode mode) const {
+    if (f == Format::F32) return from_double(ieee::exp2_near(ieee::f32(in32(a, mode))), mode);
+    return ieee::apply(ieee::Function::Ex2, f, a, mode);
+  }
   Real lg2(Format f, Real a, FloatMode mode) const { return ieee::apply(ieee::Function::Lg2, f, a, mode); }
-  Real exp(Format f, Real a) const { return ieee::apply(ieee::Function::Exp, f, a, {}); }
+  Real exp(Format f, Real a) const {
+    constexpr double kLog2E = 0x1.71547652b82fep+0;
+    if (f == Format::F32) return from_double(ieee::exp2_near(ieee::f32(a) * kLog2E), {});
+    return ieee::apply(ieee::Function::Exp, f, a, {});
+  }
   Real log(Format f, Real a) const { return ieee::apply(ieee::Function::Log, f, a, {}); }
   Real sin(Format f, Real a, FloatMode mode) const { return ieee::apply(ieee::Function::Sin, f, a, mode); }
   Real cos(Format f, Real a, FloatMode mode) const { return ieee::apply(ieee::Function::Cos, f, a, mode); }
@@ -167,6 +174,9 @@ class Ieee {
 
  private:
   static Real one(Format f) { return static_cast<Real>(ieee::layout(f).bias) << ieee::layout(f).fraction; }
+  static Real from_double(double value, FloatMode mode) {
+    return ieee::finish<Format::F32>(ieee::bits_of(static_cast<float>(value)), mode);
+  }
   static Real in32(Real a, FloatMode mode) { return mode.ftz ? ieee::flush(Format::F32, a) : a; }
 
   // a * b + c with one rounding. The product of two f32 is exact in double.

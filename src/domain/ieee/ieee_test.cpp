@@ -8,6 +8,9 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
+
+#include "domain/ieee/lanes.h"
 
 namespace plumb::domain {
 namespace {
@@ -394,6 +397,67 @@ TEST(Ieee, ApproximateFunctionsStayWithinPtxBounds) {
     EXPECT_LT(relative(dom.exp(Format::F32, bits), std::exp(static_cast<long double>(x))), 0x1.01p-24);
     EXPECT_LT(relative(dom.tanh(Format::F32, bits, plain), std::tanh(static_cast<long double>(x))), 0x1.01p-24);
     EXPECT_LT(relative(dom.erf(Format::F32, bits), std::erf(static_cast<long double>(x))), 0x1.01p-24);
+  }
+}
+
+TEST(Ieee, PowersOfTwoAreCorrectlyRoundedOverTheWholeRange) {
+  const Ieee dom;
+  for (std::uint32_t bits = 0; bits < 0x43200000; bits += 1009) {  // up to 160
+    for (const std::uint32_t sign : {0U, 0x80000000U}) {
+      const float x = std::bit_cast<float>(bits | sign);
+      const long double exact = std::exp2(static_cast<long double>(x));
+      ASSERT_EQ(dom.ex2(Format::F32, bits | sign, {.approximate = true}), bits32(static_cast<float>(exact))) << x;
+      const std::uint64_t natural = dom.exp(Format::F32, bits | sign);
+      const float base_e = static_cast<float>(std::exp(static_cast<long double>(x)));
+      ASSERT_NEAR(static_cast<double>(natural), static_cast<double>(bits32(base_e)), 1) << x;
+    }
+  }
+  EXPECT_EQ(dom.ex2(Format::F32, 0x7FC00001, {}), kNan32);
+  EXPECT_EQ(dom.exp(Format::F32, 0xFF800000), 0U);
+  EXPECT_EQ(dom.exp(Format::F32, 0x7F800000), 0x7F800000U);
+}
+
+TEST(Ieee, LanesGiveWhatSingleOperationsGive) {
+  const Ieee dom;
+  std::mt19937_64 random(12);
+  std::vector<std::uint32_t> a(4096), b(a), c(a), out(a);
+  for (std::vector<std::uint32_t>* lanes : {&a, &b, &c}) {
+    for (std::uint32_t& bits : *lanes) bits = std::bit_cast<std::uint32_t>(random_float(random));
+  }
+  for (std::size_t i = 0; i < 512; ++i) {  // products that nearly cancel, subnormal results
+    c[i] = static_cast<std::uint32_t>(dom.mul(Format::F32, a[i], b[i], kRn)) ^ 0x80000000;
+    a[i + 512] = a[i + 512] % 0x1000000;
+  }
+  for (const bool ftz : {false, true}) {
+    const FloatMode mode{.ftz = ftz};
+    const auto check = [&](const char* name, auto lanes, auto single) {
+      lanes();
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        ASSERT_EQ(out[i], single(i)) << name << std::hex << ' ' << a[i] << ' ' << b[i] << ' ' << c[i];
+      }
+    };
+    const std::size_t n = a.size();
+    check(
+        "add", [&] { ieee::add_lanes(a.data(), b.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.add(Format::F32, a[i], b[i], mode); });
+    check(
+        "sub", [&] { ieee::sub_lanes(a.data(), b.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.sub(Format::F32, a[i], b[i], mode); });
+    check(
+        "mul", [&] { ieee::mul_lanes(a.data(), b.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.mul(Format::F32, a[i], b[i], mode); });
+    check(
+        "min", [&] { ieee::min_lanes(a.data(), b.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.min(Format::F32, a[i], b[i], mode); });
+    check(
+        "max", [&] { ieee::max_lanes(a.data(), b.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.max(Format::F32, a[i], b[i], mode); });
+    check(
+        "fma", [&] { ieee::fma_lanes(a.data(), b.data(), c.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.fma(Format::F32, a[i], b[i], c[i], mode); });
+    check(
+        "ex2", [&] { ieee::ex2_lanes(a.data(), out.data(), n, ftz); },
+        [&](std::size_t i) { return dom.ex2(Format::F32, a[i], mode); });
   }
 }
 
