@@ -67,53 +67,76 @@ struct Fragments {
         c_count(op.aux >> 24) {}
 };
 
+// A register is a block of eight rows: lane 4g + t holds elements Per * t and the next ones of row g. `row` and
+// `column` are the distances between rows and columns of the matrix.
+template <Format F, unsigned Per, class D>
+void load_block(Warp<D>& w, Slot slot, typename D::Real* matrix, unsigned row, unsigned column) {
+  if constexpr (!D::kHasTags) {
+    const Lane<BitsOf<F>>* in = w.template lanes<BitsOf<F>>(slot);
+    for (unsigned g = 0; g < 8; ++g) {
+      for (unsigned i = 0; i < 4 * Per; ++i) matrix[g * row + i * column] = in[g * 4 * Per + i];
+    }
+  } else {
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < Per; ++part) {
+        matrix[lane / 4 * row + (lane % 4 * Per + part) * column] = w.real(F, slot, lane, part, Per);
+      }
+    }
+  }
+}
+template <Format F, unsigned Per, class D>
+void store_block(Warp<D>& w, Slot slot, const typename D::Real* matrix, unsigned row, unsigned column) {
+  if constexpr (!D::kHasTags) {
+    Lane<BitsOf<F>>* out = w.template lanes<BitsOf<F>>(slot);
+    for (unsigned g = 0; g < 8; ++g) {
+      for (unsigned i = 0; i < 4 * Per; ++i)
+        out[g * 4 * Per + i] = static_cast<BitsOf<F>>(matrix[g * row + i * column]);
+    }
+  } else {
+    typename D::Real elements[kLanes * Per];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      for (unsigned part = 0; part < Per; ++part) {
+        elements[lane * Per + part] = matrix[lane / 4 * row + (lane % 4 * Per + part) * column];
+      }
+    }
+    w.write_reals(F, slot, Per, elements);
+  }
+}
+
 template <class D, Format A, Format B, Format Acc, unsigned M>
 void step_real(Warp<D>& w, const Op<D>& op) {
   using Real = typename D::Real;
-  constexpr unsigned kN = 8, kLargestK = 32;
+  constexpr unsigned kN = 8, kLargestK = 32, kHalves = M / 8;
   constexpr unsigned kPerA = std::max(1u, 4 / domain::byte_size(A)), kPerB = std::max(1u, 4 / domain::byte_size(B));
-  constexpr unsigned kPerC = Acc == Format::F16 ? 2 : 1;
+  // Two neighbouring columns of an accumulator share an f16x2 register, and lie in two registers otherwise.
+  constexpr bool kIsPacked = Acc == Format::F16;
   if (!w.gather_warp(op)) return;
   const Fragments<D> at(op);
   const auto k = static_cast<unsigned>(op.imm);
-  Real a[M * kLargestK], b[kLargestK * kN], c[M * kN], d[M * kN];
+  Real a[M * kLargestK], b[kLargestK * kN], c[M * kN];
   for (unsigned reg = 0; reg < at.a_count; ++reg) {
-    const Slot slot = w.listed(op, at.a + reg);
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      for (unsigned part = 0; part < kPerA; ++part) {
-        const Position p = a_position(lane, reg, part, kPerA, M);
-        a[p.row * k + p.column] = w.real(A, slot, lane, part, kPerA);
-      }
-    }
+    Real* block = a + 8 * (reg % kHalves) * k + 4 * kPerA * (reg / kHalves);
+    load_block<A, kPerA>(w, w.listed(op, at.a + reg), block, k, 1);
   }
   for (unsigned reg = 0; reg < at.b_count; ++reg) {
-    const Slot slot = w.listed(op, at.b + reg);
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      for (unsigned part = 0; part < kPerB; ++part) {
-        const Position p = b_position(lane, reg, part, kPerB);
-        b[p.row * kN + p.column] = w.real(B, slot, lane, part, kPerB);
-      }
-    }
+    load_block<B, kPerB>(w, w.listed(op, at.b + reg), b + 4 * kPerB * reg * kN, 1, kN);
   }
   for (unsigned reg = 0; reg < at.c_count; ++reg) {
     const Slot slot = w.listed(op, at.c + reg);
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      for (unsigned part = 0; part < kPerC; ++part) {
-        const Position p = c_position(lane, reg * kPerC + part);
-        c[p.row * kN + p.column] = w.real(Acc, slot, lane, part, kPerC);
-      }
+    if constexpr (kIsPacked) {
+      load_block<Acc, 2>(w, slot, c + 8 * reg * kN, kN, 1);
+    } else {
+      load_block<Acc, 1>(w, slot, c + 8 * (reg / 2) * kN + reg % 2, kN, 2);
     }
   }
-  w.dom().dot(DotShape{M, kN, k, A, B, Acc, DotKind::MmaSync}, a, b, c, d);
+  w.dom().dot(DotShape{M, kN, k, A, B, Acc, DotKind::MmaSync}, a, b, c, c);
   for (unsigned reg = 0; reg < at.c_count; ++reg) {
-    Real out[kLanes * kPerC];
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      for (unsigned part = 0; part < kPerC; ++part) {
-        const Position p = c_position(lane, reg * kPerC + part);
-        out[lane * kPerC + part] = d[p.row * kN + p.column];
-      }
+    const Slot slot = w.listed(op, at.d + reg);
+    if constexpr (kIsPacked) {
+      store_block<Acc, 2>(w, slot, c + 8 * reg * kN, kN, 1);
+    } else {
+      store_block<Acc, 1>(w, slot, c + 8 * (reg / 2) * kN + reg % 2, kN, 2);
     }
-    w.write_reals(Acc, w.listed(op, at.d + reg), kPerC, out);
   }
   w.count_macs(std::uint64_t{M} * kN * k);
 }

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "domain/ieee/lanes.h"
 #include "machine/meaning.h"
 
 namespace plumb::machine {
@@ -65,6 +66,22 @@ void step_real_fn(Warp<D>& w, const Op<D>& op) {
   }
 }
 
+// f32 operations that the IEEE domain has whole-register loops for: `Fn::lanes(a, ..., out, count, ftz)`.
+template <class Fn>
+concept HasLanes = requires {
+  Fn::lanes;
+};
+
+template <class D, class Fn, ModeKind Kind>
+void step_lanes(Warp<D>& w, const Op<D>& op) {
+  if (w.mask() != kFullMask) return step_real_fn<D, Fn, domain::Format::F32, 1, Kind>(w, op);
+  const auto at = [&](Slot slot) { return w.template lanes<std::uint32_t>(slot); };
+  constexpr bool kFlush = Kind == ModeKind::Flushing;
+  if constexpr (Fn::kSources == 1) Fn::lanes(at(op.a), at(op.d), kLanes, kFlush);
+  if constexpr (Fn::kSources == 2) Fn::lanes(at(op.a), at(op.b), at(op.d), kLanes, kFlush);
+  if constexpr (Fn::kSources == 3) Fn::lanes(at(op.a), at(op.b), at(op.c), at(op.d), kLanes, kFlush);
+}
+
 // Decodes d, a[, b[, c]] of the instruction's type and chooses the step.
 template <class D, class Fn, domain::Format F, unsigned Parts>
 StepFn<D> real_step(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, domain::FloatMode mode) {
@@ -72,6 +89,12 @@ StepFn<D> real_step(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, doma
   if constexpr (Fn::kSources == 2) ctx.three(instr, op);
   if constexpr (Fn::kSources == 3) ctx.four(instr, op);
   op.imm = pack_mode(mode);
+  if constexpr (!D::kHasTags && F == domain::Format::F32 && Parts == 1 && HasLanes<Fn>) {
+    domain::FloatMode exact = mode;
+    exact.approximate = false;  // the only kind that these have
+    if (mode_kind(exact) == ModeKind::Plain) return &step_lanes<D, Fn, ModeKind::Plain>;
+    if (mode_kind(exact) == ModeKind::Flushing) return &step_lanes<D, Fn, ModeKind::Flushing>;
+  }
   if constexpr (!D::kHasTags) {
     if (mode_kind(mode) == ModeKind::Plain) return &step_real_fn<D, Fn, F, Parts, ModeKind::Plain>;
     if (mode_kind(mode) == ModeKind::Flushing) return &step_real_fn<D, Fn, F, Parts, ModeKind::Flushing>;
@@ -79,7 +102,7 @@ StepFn<D> real_step(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, doma
   return &step_real_fn<D, Fn, F, Parts, ModeKind::AsGiven>;
 }
 
-// Functions of the domain as types. `PLUMB_REAL_FN(Name, function, sources)`.
+// Functions of the domain as types. `PLUMB_REAL_FN(Name, function, sources)`; the LANES kind has whole-register loops.
 #define PLUMB_REAL_FN(Name, function, sources)                                \
   struct Name {                                                               \
     static constexpr unsigned kSources = sources;                             \
@@ -88,23 +111,33 @@ StepFn<D> real_step(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, doma
       return dom.function(format, args...);                                   \
     }                                                                         \
   };
-PLUMB_REAL_FN(AddFn, add, 2)
-PLUMB_REAL_FN(SubFn, sub, 2)
-PLUMB_REAL_FN(MulFn, mul, 2)
-PLUMB_REAL_FN(FmaFn, fma, 3)
+#define PLUMB_LANES_FN(Name, function, sources)                               \
+  struct Name {                                                               \
+    static constexpr unsigned kSources = sources;                             \
+    static constexpr auto* lanes = &domain::ieee::function##_lanes;           \
+    template <class D, class... Args>                                         \
+    static typename D::Real of(D& dom, domain::Format format, Args... args) { \
+      return dom.function(format, args...);                                   \
+    }                                                                         \
+  };
+PLUMB_LANES_FN(AddFn, add, 2)
+PLUMB_LANES_FN(SubFn, sub, 2)
+PLUMB_LANES_FN(MulFn, mul, 2)
+PLUMB_LANES_FN(FmaFn, fma, 3)
 PLUMB_REAL_FN(DivFn, div, 2)
 PLUMB_REAL_FN(NegFn, neg, 1)
 PLUMB_REAL_FN(AbsFn, abs, 1)
-PLUMB_REAL_FN(MinFn, min, 2)
-PLUMB_REAL_FN(MaxFn, max, 2)
+PLUMB_LANES_FN(MinFn, min, 2)
+PLUMB_LANES_FN(MaxFn, max, 2)
 PLUMB_REAL_FN(RcpFn, rcp, 1)
 PLUMB_REAL_FN(SqrtFn, sqrt, 1)
 PLUMB_REAL_FN(RsqrtFn, rsqrt, 1)
 PLUMB_REAL_FN(SinFn, sin, 1)
 PLUMB_REAL_FN(CosFn, cos, 1)
 PLUMB_REAL_FN(Lg2Fn, lg2, 1)
-PLUMB_REAL_FN(Ex2Fn, ex2, 1)
+PLUMB_LANES_FN(Ex2Fn, ex2, 1)
 PLUMB_REAL_FN(TanhFn, tanh, 1)
+#undef PLUMB_LANES_FN
 #undef PLUMB_REAL_FN
 
 // min and max with `.xorsign.abs`: the magnitude of the smaller or larger, the sign a's xor b's, a NaN's too. On bits,
