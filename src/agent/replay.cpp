@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/codes.h"
+#include "session/tool.h"
+
+namespace plumb::agent {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kShown = 200;
+
+bool is_volatile(const std::string& key) {
+  const auto keys = session::volatile_keys();
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kShown) text = text.substr(0, kShown) + "...";
+  return text;
+}
+
+std::string differs(const Json& now, const Json& then, const std::string& pointer) {
+  if (now.is_object() && then.is_object()) {
+    for (const auto& [key, value] : then.items()) {
+      if (is_volatile(key)) continue;
+      const std::string at = pointer + "/" + key;
+      if (!now.contains(key)) return fmt::format("`{}` is absent, the log has {}", at, shown(value));
+      if (std::string found = differs(now[key], value, at); !found.empty()) return found;
+    }
+    for (const auto& [key, value] : now.items()) {
+      if (!is_volatile(key) && !then.contains(key)) {
+        return fmt::format("`{}/{}` is {}, the log has none", pointer, key, shown(value));
+      }
+    }
+    return {};
+  }
+  if (now.is_array() && then.is_array()) {
+    for (std::size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
+      if (std::string found = differs(now[i], then[i], fmt::format("{}/{}", pointer, i)); !found.empty()) return found;
+    }
+    if (now.size() == then.size()) return {};
+    return fmt::format("`{}` has {} elements, the log has {}", pointer, now.size(), then.size());
+  }
+  if (now == then) return {};
+  return fmt::format("`{}` is {}, the log has {}", pointer.empty() ? "/" : pointer, shown(now), shown(then));
+}
+
+}  // namespace
+
+std::string first_difference(const Json& now, const Json& then) { return differs(now, then, ""); }
+
+std::optional<Turn> Replay::next(Findings&) {
+  Turn turn;
+  while (at_ < log_.events.size()) {
+    const Json& event = log_.events[at_].value;
+    if (event["event"] == "call") {
+      turn.calls.push_back({event["tool"], event["input"]});
+      return turn;
+    }
+    if (event["event"] == "message") turn.messages.push_back(event["text"]);
+    ++at_;
+  }
+  if (turn.messages.empty()) return std::nullopt;
+  return turn;
+}
+
+void Replay::answered(const Call& call, const session::Reply& reply, Findings& findings) {
+  const Event& event = log_.events[at_];
+  ++at_;
+  std::string difference;
+  if (event.value.value("is_answer", reply.is_answer) != reply.is_answer) {
+    difference = reply.is_answer ? "it answers now, the log has a refusal" : "it refuses now, the log has an answer";
+  } else {
+    difference = first_difference(reply.output, event.value["output"]);
+  }
+  if (difference.empty()) return;
+  // Events are numbered as lines of the log; `start` is 1.
+  findings.add(kReplayDiffers, fmt::format("event {}, `{}`: {}", at_ + 1, call.tool, difference), event.place);
+}
+
+std::unique_ptr<Provider> make_provider(std::string_view name, const ProviderConfig& config, Findings& findings) {
+  if (name == "anthropic" || name == "openai") {
+    findings.add(kProviderNotBuilt, fmt::format("the provider `{}` is not built into this plumb", name)).hint =
+        "use --provider replay with a stored run log";
+    return nullptr;
+  }
+  if (name != "replay") {
+    findings.add(kProviderUnknown, fmt::format("there is no provider `{}`", name)).hint = "built in: replay";
+    return nullptr;
+  }
+  std::optional<RunLog> log = read_log(config.log, findings);
+  if (!log) return nullptr;
+  const auto start_place = [&]() -> Place {
+    return log->events.empty() ? Place{} : Place{log->events.front().place.source, {0, 1}};
+  };
+  const Start& start = log->start;
+  if (start.task != config.task || start.target != config.target) {
+    findings.add(kReplayTask,
+                 fmt::format("the log is of `{}` for {}, asked for is `{}` for {}", start.task, start.target,
+                             config.task, config.target),
+                 start_place());
+    return nullptr;
+  }
+  if (start.task_sha256 != config.task_sha256) {
+    findings.add(kReplayTask, "the task has changed since the log was recorded", start_place());
+    return nullptr;
+  }
+  if (start.tools_sha256 != session::tools_sha256()) {
+    findings.add(kReplayTools, "the tool table has changed since the log was recorded", start_place(), Severity::Note);
+  }
+  return std::make_unique<Replay>(std::move(*log));
+}
+
+}  // namespace plumb::agent

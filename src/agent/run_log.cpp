@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/run_log.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+
+#include "agent/codes.h"
+#include "base/file.h"
+
+namespace plumb::agent {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kFormat = "plumb-run-1";
+
+bool is_text(const Json& event, const char* key) { return event.contains(key) && event[key].is_string(); }
+
+std::optional<Start> read_start(const Json& event) {
+  for (const char* key : {"format", "task", "task_sha256", "tools_sha256", "target", "seed"}) {
+    if (!is_text(event, key)) return std::nullopt;
+  }
+  if (event.value("event", Json()) != "start" || event["format"] != kFormat) return std::nullopt;
+  Start start{event["task"], event["task_sha256"], event["tools_sha256"], event["target"], 0};
+  const auto& seed = event["seed"].get_ref<const std::string&>();
+  const auto [stop, error] = std::from_chars(seed.data(), seed.data() + seed.size(), start.seed, 16);
+  if (error != std::errc() || stop != seed.data() + seed.size()) return std::nullopt;
+  return start;
+}
+
+// Empty when the event has what its kind needs.
+std::string wrong_with(const Json& event) {
+  if (!event.is_object() || !is_text(event, "event")) return "an event is an object with `event`";
+  const auto& kind = event["event"].get_ref<const std::string&>();
+  if (kind == "message") return is_text(event, "text") ? "" : "a message needs `text`";
+  if (kind == "end") return "";
+  if (kind != "call") return fmt::format("unknown event `{}`", kind);
+  const bool is_good = is_text(event, "tool") && event.contains("input") && event.contains("output");
+  return is_good ? "" : "a call needs `tool`, `input` and `output`";
+}
+
+}  // namespace
+
+std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& findings) {
+  const SourcePtr source = read_source(path, findings);
+  if (!source) return std::nullopt;
+  RunLog log;
+  bool has_start = false;
+  const auto fail = [&](const Place& place, std::string message) {
+    findings.add(kRunLog, std::move(message), place);
+    return std::nullopt;
+  };
+  for (std::uint32_t number = 1; number <= source->line_count(); ++number) {
+    const std::string_view line = source->line(number);
+    if (line.empty()) continue;
+    const std::uint32_t begin = source->offset_of(number, 1);
+    const Place place{source, {begin, begin + 1}};
+    Json event = Json::parse(line, nullptr, false);
+    if (event.is_discarded()) return fail(place, "this line is not JSON");
+    if (!has_start) {
+      const std::optional<Start> start = read_start(event);
+      if (!start) return fail(place, "the first event must be a `start` of the format " + std::string(kFormat));
+      log.start = *start;
+      has_start = true;
+      continue;
+    }
+    if (const std::string wrong = wrong_with(event); !wrong.empty()) return fail(place, wrong);
+    log.events.push_back({std::move(event), place});
+  }
+  if (!has_start) return fail({source, {}}, "the run log is empty");
+  return log;
+}
+
+bool append_event(const std::filesystem::path& path, const Json& event, Findings& findings) {
+  return append_line(path, event.dump(-1, ' ', false, Json::error_handler_t::replace), findings);
+}
+
+bool begin_log(const std::filesystem::path& path, const Start& start, Findings& findings) {
+  return append_event(path,
+                      {{"event", "start"},
+                       {"format", kFormat},
+                       {"task", start.task},
+                       {"task_sha256", start.task_sha256},
+                       {"tools_sha256", start.tools_sha256},
+                       {"target", start.target},
+                       {"seed", fmt::format("{:016x}", start.seed)}},
+                      findings);
+}
+
+bool log_message(const std::filesystem::path& path, std::string_view text, Findings& findings) {
+  return append_event(path, {{"event", "message"}, {"role", "model"}, {"text", text}}, findings);
+}
+
+Logged call_and_log(const std::filesystem::path& path, const session::Session& session, std::string_view tool,
+                    const Json& input, Findings& findings) {
+  const auto begin = std::chrono::steady_clock::now();
+  Logged out;
+  out.reply = session::call(session, tool, input);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  out.event = {{"event", "call"},
+               {"tool", tool},
+               {"input", input},
+               {"output", out.reply.output},
+               {"is_answer", out.reply.is_answer},
+               {"seconds", seconds.count()}};
+  out.is_written = append_event(path, out.event, findings);
+  return out;
+}
+
+}  // namespace plumb::agent

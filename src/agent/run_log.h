@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of one run, as JSON lines (docs/run-log.md). Events are appended one by one and flushed, so that a crash
+// loses none that was answered.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+#include "session/tool.h"
+
+namespace plumb::agent {
+
+struct Start {
+  std::string task, task_sha256, tools_sha256, target;
+  std::uint64_t seed = 0;
+};
+
+struct Event {
+  nlohmann::json value;
+  Place place;  // its line in the log
+};
+
+struct RunLog {
+  Start start;
+  std::vector<Event> events;  // without `start`
+};
+
+std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& findings);
+bool begin_log(const std::filesystem::path& path, const Start& start, Findings& findings);
+bool log_message(const std::filesystem::path& path, std::string_view text, Findings& findings);
+
+// Calls a tool and appends the call with its answer.
+struct Logged {
+  session::Reply reply;
+  nlohmann::json event;
+  bool is_written = false;
+};
+Logged call_and_log(const std::filesystem::path& path, const session::Session& session, std::string_view tool,
+                    const nlohmann::json& input, Findings& findings);
+bool append_event(const std::filesystem::path& path, const nlohmann::json& event, Findings& findings);
+
+}  // namespace plumb::agent

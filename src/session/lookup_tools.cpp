@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "ptx/isa.h"
+#include "session/codes.h"
+#include "session/handlers.h"
+
+namespace plumb::session {
+namespace {
+
+using Json = nlohmann::json;
+
+Json constant_json(const task::Task::ConstexprRow& row) {
+  if (!row.constant) return row.expression;
+  return std::visit([](const auto& value) { return Json(value); }, *row.constant);
+}
+
+std::string_view role_name(task::Role role) {
+  switch (role) {
+    case task::Role::In:
+      return "in";
+    case task::Role::Out:
+      return "out";
+    case task::Role::InOut:
+      return "inout";
+  }
+  return "in";
+}
+
+Json arg_json(const task::Arg& arg) {
+  Json out = {{"name", arg.name}, {"type", arg.type}};
+  if (arg.is_tensor()) {
+    out["shape"] = arg.shape;
+    out["role"] = role_name(arg.role);
+    if (arg.is_metadata) out["metadata"] = true;
+    if (!arg.init.empty()) out["init"] = arg.init;
+  } else {
+    out["value"] = arg.value;
+  }
+  return out;
+}
+
+}  // namespace
+
+Reply show_task(const Session& session, const Json&) {
+  Findings findings;
+  const task::Task* task = session.task(findings);
+  if (task == nullptr) return refuse(findings);
+  const auto source = read_file(task->kernel_file, findings);
+  if (!source) return refuse(findings);
+  Json args = Json::array(), shapes = Json::array(), constexprs = Json::object();
+  for (const task::Arg& arg : task->args) args.push_back(arg_json(arg));
+  for (const task::Shape& shape : task->prove_shapes) shapes.push_back(shape.sizes);
+  for (const auto& [name, row] : task->constexprs) constexprs[name] = constant_json(row);
+  // The shapes to test and time at are held out: nothing that a model sees shows them.
+  return {true,
+          {{"name", task->name},
+           {"function", task->function},
+           {"kernel_source", *source},
+           {"target", session.config().target},
+           {"grid", task->grid},
+           {"constexpr", std::move(constexprs)},
+           {"args", std::move(args)},
+           {"prove_shapes", std::move(shapes)},
+           {"tolerance", {{"relative", task->tolerance.relative}, {"absolute", task->tolerance.absolute}}}}};
+}
+
+Reply look_up_form(const Session&, const Json& input) {
+  Findings findings;
+  const auto& query = input["query"].get_ref<const std::string&>();
+  Json forms = Json::array();
+  for (const ptx::IsaEntry& entry : ptx::look_up(query)) {
+    forms.push_back({{"name", entry.name},
+                     {"syntax", entry.syntax},
+                     {"since", entry.since},
+                     {"targets", entry.targets},
+                     {"manual", entry.manual}});
+  }
+  if (!forms.empty()) return {true, {{"forms", std::move(forms)}}};
+  findings.add(kUnknownForm, fmt::format("no instruction matches `{}`", query)).hint =
+      "write an opcode and some of its modifiers, as in `cp.async` or `mma bf16`";
+  return refuse(findings);
+}
+
+Reply explain_code(const Session&, const Json& input) {
+  const auto& id = input["code"].get_ref<const std::string&>();
+  for (const Code* code : all_codes()) {
+    if (code->id == id) return {true, {{"code", id}, {"summary", code->summary}, {"explanation", code->explanation}}};
+  }
+  Findings findings;
+  findings.add(kUnknownCode, fmt::format("there is no code `{}`", id));
+  return refuse(findings);
+}
+
+}  // namespace plumb::session

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a candidate once in IEEE arithmetic on given or drawn inputs, and beside it, where asked, the task's Triton
+// source on the same inputs. It judges nothing: it shows numbers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+#include "prove/prove.h"
+#include "session/npy.h"
+#include "task/task.h"
+
+namespace plumb::session {
+
+struct RunOptions {
+  std::optional<task::Shape> shape;     // absent: the first prove shape that the candidate claims
+  std::map<std::string, Array> inputs;  // by argument; the others are drawn (normal, or the task's init)
+  std::uint64_t seed = 1;
+  unsigned workers = 0;
+  std::uint64_t step_budget = 1ULL << 40;
+  bool has_spec = false;  // also evaluate the Triton source, and compare
+  triton::PythonConfig python;
+  std::function<bool(const prove::Progress&)> progress;
+};
+
+struct Comparison {
+  double largest_absolute = 0;  // over elements where both are finite
+  double largest_relative = 0;  // |a - b| / max(|a|, |b|)
+  std::uint64_t outside = 0;    // elements outside of the task's tolerance, NaN against a number included
+  std::string first_outside;    // "out_ptr[3, 17]: 1.5, the Triton source gives 2"
+};
+
+struct RunOutput {
+  std::string name, type;
+  Array array;
+  std::optional<Comparison> comparison;
+};
+
+struct RunOutcome {
+  bool is_bad_input = false;
+  Findings findings;  // errors: the program was stopped
+  std::string shape;
+  std::vector<RunOutput> outputs;
+  std::uint64_t ctas = 0, warp_instrs = 0, lane_instrs = 0, mma_macs = 0;
+  double seconds = 0;
+  bool holds() const;  // it ran to its end, and what was compared lies within the tolerance
+};
+
+RunOutcome run(const task::Task& task, const prove::Candidate& candidate, const RunOptions& options);
+// Without the arrays: per output its type, extents, sha256, first values, counts of NaN and infinities, comparison.
+nlohmann::json to_json(const RunOutcome& outcome);
+std::string to_text(const RunOutcome& outcome, bool colour);
+
+}  // namespace plumb::session

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of tools. A model, a run log, the command line and later doors all call these and nothing else; names,
+// help and input schemas are described here once. A tool never throws, prints or leaves the run folder.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "session/session.h"
+
+namespace plumb::session {
+
+struct Reply {
+  // False: the call itself was wrong (unknown tool, bad input, a file that is not there, PTX that does not read). True
+  // says nothing about the candidate: a verdict `different` is a good answer.
+  bool is_answer = true;
+  nlohmann::json output;
+};
+
+struct Tool {
+  std::string_view name;
+  std::string_view help;    // one line
+  std::string_view schema;  // JSON Schema of the input object
+  Reply (*handler)(const Session& session, const nlohmann::json& input);
+};
+
+std::span<const Tool> tools();
+const Tool* find_tool(std::string_view name);
+
+// Checks the input against the schema, calls the handler, and removes the places of the run folder and the task from
+// the answer, so that it is the same wherever the folder lies.
+Reply call(const Session& session, std::string_view name, const nlohmann::json& input);
+
+// [{"name", "help", "schema"}], and its hash, which a run log names.
+nlohmann::json describe_tools();
+std::string tools_sha256();
+
+// Answers of these keys, at any depth, may differ from run to run: times, worker counts, and what a ptxas that may or
+// may not be there says. A replay does not compare them.
+std::span<const std::string_view> volatile_keys();
+
+}  // namespace plumb::session
