@@ -175,6 +175,16 @@ class TritonJson {
 
 }  // namespace
 
+Place LaunchHeader::place_of(const std::string& pointer) const {
+  if (toml) return toml->place(pointer);
+  if (!place.source || pointer.empty()) return place;
+  const std::string key = "\"" + pointer.substr(1) + "\"";
+  const std::size_t found = place.source->text().find(key);
+  if (found == std::string_view::npos) return place;
+  const auto begin = static_cast<std::uint32_t>(found);
+  return {place.source, {begin, begin + static_cast<std::uint32_t>(key.size())}};
+}
+
 std::optional<LaunchHeader> load_launch(const SourcePtr& ptx, const std::filesystem::path& ptx_path,
                                         Findings& findings) {
   if (const std::string text = header_text(ptx->text()); !text.empty()) return read_header(ptx, text, findings);

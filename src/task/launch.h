@@ -32,9 +32,9 @@ struct LaunchHeader {
   std::vector<std::string> conditions;  // `requires`: expressions that hold wherever the candidate claims anything
   std::string function;                 // Triton's launch JSON: the source function; empty otherwise
   Place place;
-  // Places of single values by key ("/grid"); empty for Triton's launch JSON.
-  std::shared_ptr<const Toml> toml;
-  Place place_of(const std::string& pointer) const { return toml ? toml->place(pointer) : place; }
+  std::shared_ptr<const Toml> toml;  // of `//!` lines; null for Triton's launch JSON
+  // Where a value stands, by its key ("/grid").
+  Place place_of(const std::string& pointer) const;
 };
 
 // Finds `//!` lines in the PTX text; without them, FILE with the suffix .json.

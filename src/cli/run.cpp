@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "session/codes.h"
+
+namespace plumb::cli {
+namespace {
+
+struct Arguments {
+  std::string task, ptx, shape, out;
+  std::vector<std::string> inputs;
+  std::uint64_t seed = 1;
+  bool has_spec = false;
+};
+
+bool read_inputs(const Arguments& arguments, session::RunOptions& options, Findings& findings) {
+  for (const std::string& text : arguments.inputs) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      findings.add(session::kInput, fmt::format("`{}` is no input; write argument=file.npy", text));
+      return false;
+    }
+    const std::string path = text.substr(equals + 1);
+    const auto bytes = read_file(path, findings);
+    const auto array = bytes ? session::parse_npy(*bytes, path, findings) : std::nullopt;
+    if (!array) return false;
+    options.inputs[text.substr(0, equals)] = *array;
+  }
+  return true;
+}
+
+bool save(const Arguments& arguments, const session::RunOutcome& outcome, Findings& findings) {
+  std::error_code error;
+  std::filesystem::create_directories(arguments.out, error);
+  for (const session::RunOutput& output : outcome.outputs) {
+    const auto path = std::filesystem::path(arguments.out) / (output.name + ".npy");
+    if (!write_file(path, session::format_npy(output.array), findings)) return false;
+  }
+  return true;
+}
+
+void run_run(Context& context, const Arguments& arguments) {
+  Findings findings;
+  session::RunOptions options;
+  const auto task = task::load_task(arguments.task, findings);
+  if (!arguments.shape.empty()) options.shape = task::parse_shape(arguments.shape, findings);
+  if (findings.has_error() || !read_inputs(arguments, options, findings)) return refuse(context, findings);
+  const auto candidate = load_candidate(arguments.ptx, findings);
+  if (!candidate) return refuse(context, findings);
+  options.seed = arguments.seed;
+  options.workers = context.workers;
+  options.has_spec = arguments.has_spec;
+  options.python = context.python();
+  session::RunOutcome outcome;
+  {
+    ProgressLine progress(context);
+    options.progress = progress.callback();
+    outcome = session::run(*task, *candidate, options);
+  }
+  if (outcome.is_bad_input) return refuse(context, outcome.findings);
+  if (!arguments.out.empty() && !save(arguments, outcome, findings)) return refuse(context, findings);
+  answer(context, session::to_json(outcome), session::to_text(outcome, context.has_colour_out), outcome.holds());
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("run", "run a PTX file on the CPU, bit for bit, on given or drawn inputs");
+  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
+  command->add_option("FILE", arguments->ptx, "the PTX")->required();
+  command->add_option("--shape", arguments->shape, "sizes as k=v,...; default: the task's first prove shape");
+  command
+      ->add_option("--input", arguments->inputs, "argument=file.npy; repeatable; the others are drawn (bf16 as uint16)")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--out", arguments->out, "a folder: write each output as NAME.npy");
+  command->add_option("--seed", arguments->seed, "of the drawn inputs");
+  command->add_flag("--compare", arguments->has_spec, "also evaluate the Triton source, and compare");
+  add_json(*command, context);
+  add_workers(*command, context);
+  command->callback([arguments, &context] { run_run(context, *arguments); });
+}
+
+}  // namespace plumb::cli
