@@ -42,7 +42,7 @@ bool equal(const Operand& a, const Operand& b) {
 }
 
 bool equal(const Instr& a, const Instr& b) {
-  if (a.form != b.form || a.mods != b.mods || a.operands.size() != b.operands.size() ||
+  if (a.form != b.form || a.opcode != b.opcode || a.mods != b.mods || a.operands.size() != b.operands.size() ||
       a.guard.has_value() != b.guard.has_value()) {
     return false;
   }

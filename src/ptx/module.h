@@ -151,6 +151,7 @@ struct Guard {
 
 struct Instr {
   Form form{};  // row of the form table; see form.h
+  std::string_view opcode;  // the first word as written; a row may have several (`add` and `addc`)
   std::optional<Guard> guard;
   std::vector<Mod> mods;          // every dotted word after the opcode, in the order written, types included
   std::vector<Operand> operands;  // in the order written

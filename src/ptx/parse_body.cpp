@@ -413,6 +413,7 @@ bool Parser::instruction() {
   if (!expect(';', "at the end of the instruction")) return false;
   // The form is settled by the validator, which looks at the operands, too.
   instr.form = isa.lines[lines->second.front()].form;
+  instr.opcode = lines->first;
   add(Statement::Kind::Instr, static_cast<std::uint32_t>(function_->instrs.size()), instr.span);
   function_->instrs.push_back(std::move(instr));
   return true;

@@ -220,7 +220,7 @@ class Printer {
       out_ += instr.guard->is_negated ? "@!" : "@";
       out_ += function_->registers[instr.guard->reg].name + " ";
     }
-    out_ += spec(instr.form).opcode;
+    out_ += instr.opcode;
     for (const Mod mod : instr.mods) {
       out_ += '.';
       out_ += text(mod);

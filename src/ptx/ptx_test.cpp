@@ -56,6 +56,22 @@ TEST(Ptx, CorpusFilesPrintToTextThatReadsToTheSameTree) {
   });
 }
 
+TEST(Ptx, OpcodesThatShareARowStayThemselves) {
+  Findings findings;
+  const std::string body = "add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r1, %r2, %r3;\nmadc.lo.u32 %r1, %r2, %r3, %r1;\n"
+                           "barrier.sync 0;\nprefetchu.L1 [%d1];\n";
+  const std::optional<CheckedModule> module = load(text(kernel(body)), findings);
+  ASSERT_TRUE(module) << render(findings, false);
+  const std::vector<Instr>& instrs = (*module)->functions[0].instrs;
+  EXPECT_EQ(instrs[1].form, Form::AddCarry);
+  EXPECT_EQ(instrs[1].opcode, "addc");
+  EXPECT_EQ(instrs[2].form, Form::MadCarry);
+  const std::string printed = print(**module);
+  for (const char* opcode : {"addc.u32", "madc.lo.u32", "barrier.sync", "prefetchu.L1"}) {
+    EXPECT_NE(printed.find(opcode), std::string::npos) << opcode;
+  }
+}
+
 TEST(Ptx, FormattingIsIdempotentAndKeepsComments) {
   Findings findings;
   const std::string body = kernel("  add.s32   %r1,%r2 ,  3; // why\n/* a\n   b */\n\n\n\nbra L;\nL:");

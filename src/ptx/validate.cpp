@@ -89,7 +89,7 @@ class Validator {
  private:
   void check(Instr& instr) {
     const Table& isa = table();
-    const std::string_view opcode = spec(instr.form).opcode;
+    const std::string_view opcode = instr.opcode;
     const std::vector<std::uint32_t>& candidates = isa.by_opcode.at(opcode);
     std::optional<Mismatch> best;
     const Line* best_line = nullptr;
