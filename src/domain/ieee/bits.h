@@ -55,6 +55,12 @@ constexpr std::uint64_t flush(Format format, std::uint64_t bits) {
   return magnitude(format, bits) < 1ULL << layout(format).fraction ? bits & sign_bit(format) : bits;
 }
 
+// `ftz` looks at the result as rounded with an unbounded exponent: this is the smallest size of an exact result that
+// still rounds (to nearest) to the smallest normal number. Measured on sm_90.
+constexpr double smallest_kept(Format format) {
+  return format == Format::F16 ? 0x1.ffep-15 : format == Format::BF16 ? 0x1.ffp-127 : 0x1.ffffffp-127;
+}
+
 inline float f32(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 inline double f64(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 inline std::uint64_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }

@@ -169,7 +169,8 @@ template <class Value, bool IsHalf>
     }
     return;
   }
-  Doubles value = (Doubles)((Longs)total & ~((1LL << (52 - ending.result_fraction)) - 1)) * unscale;
+  const std::int64_t kept = -(std::int64_t{1} << (52 - ending.result_fraction));
+  Doubles value = (Doubles)((Longs)total & kept) * unscale;
   if constexpr (sizeof(Value) == 8) {
     // Below the smallest normal number the result is cut to steps of 2^-149. (Products of narrow operands are larger,
     // and a subnormal accumulator alone is exact.)

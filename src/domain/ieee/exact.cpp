@@ -165,6 +165,13 @@ std::uint64_t round_exact(Format format, const Exact& value, FloatMode mode) {
   if (value.significand == 0 && !value.sticky) return finish_any(format, sign, mode);
   const int smallest = 1 - l.bias;
   int exponent = value.exponent + bit_length(value.significand) - 1;
+  if (mode.ftz && exponent < smallest) {  // zero unless the result, rounded with an unbounded exponent, is normal
+    const int shift = exponent - fraction - value.exponent;
+    const bool is_carried =
+        shift > 0 &&
+        (shift_rounded(value.significand, shift, value.sticky, mode.round, value.is_negative) >> (fraction + 1)) != 0;
+    return finish_any(format, exponent + 1 == smallest && is_carried ? sign | 1ULL << l.fraction : sign, mode);
+  }
   if (value.significand == 0 || exponent < smallest) exponent = smallest;
   if (exponent > l.bias + 1) return overflow_result(format, value.is_negative, mode);
   const int shift = exponent - fraction - value.exponent;
@@ -329,7 +336,7 @@ std::uint64_t convert_nan(Format to, Format from, std::uint64_t bits, FloatMode 
   }
   if (to == Format::F32 && from == Format::BF16 && !mode.ftz) return bits << 16;
   if (to == Format::F32 && from == Format::Tf32) return bits;
-  if (to == Format::Tf32 && mode.round == Round::Rna && !mode.satfinite) return bits & 0xFFFFE000;
+  if (to == Format::Tf32 && mode.round == Round::Rna) return (bits & 0xFFFFE000) - (mode.satfinite ? 0x2000 : 0);
   return layout(to).canonical;
 }
 
@@ -338,7 +345,10 @@ std::uint64_t convert_nan(Format to, Format from, std::uint64_t bits, FloatMode 
 std::uint64_t convert(Format to, Format from, std::uint64_t bits, FloatMode mode) {
   const bool is_copy = to == from && (to == Format::F32 || to == Format::F64);
   if (is_copy && !mode.ftz && !mode.sat && !mode.relu) return bits;
-  if (from == Format::F32) bits = flush_input(from, bits, mode);
+  if (from == Format::F32 && mode.ftz) {
+    if (to != Format::F16) bits = flush(from, bits);  // to f16 a subnormal is rounded as it is: measured
+    if (is_nan(from, bits)) bits = layout(from).canonical;
+  }
   mode.ftz = mode.ftz && to == Format::F32;
   if (is_nan(from, bits)) return convert_nan(to, from, bits, mode);
   if (is_infinite(from, bits)) return infinity_result(to, is_negative(from, bits), mode);

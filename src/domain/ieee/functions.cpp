@@ -38,6 +38,7 @@ double value_of(Function function, double x) {
 
 std::uint64_t rounded(Format format, double value, FloatMode mode) {
   if (value != value) return mode.sat ? 0 : layout(format).canonical;
+  if (mode.ftz && format != Format::F64 && std::fabs(value) < smallest_kept(format)) value = std::copysign(0.0, value);
   switch (format) {
     case Format::F32:
       return finish<Format::F32>(bits_of(static_cast<float>(value)), mode);

@@ -42,7 +42,8 @@ class Ieee {
   Real mul(Format f, Real a, Real b, FloatMode mode) const {
     if (mode.round == Round::Rn) {
       if (f == Format::F32) {
-        return ieee::finish<Format::F32>(ieee::bits_of(ieee::f32(in32(a, mode)) * ieee::f32(in32(b, mode))), mode);
+        const float x = ieee::f32(in32(a, mode)), y = ieee::f32(in32(b, mode));
+        return flushed32(x * y, (x * kUp) * y, mode);
       }
       if (f == Format::F16) return mul_small<Format::F16>(a, b, mode);
       if (f == Format::BF16) return mul_small<Format::BF16>(a, b, mode);
@@ -52,8 +53,8 @@ class Ieee {
   Real fma(Format f, Real a, Real b, Real c, FloatMode mode) const {
     if (mode.round == Round::Rn) {
       if (f == Format::F32) {
-        const float r = fused(ieee::f32(in32(a, mode)), ieee::f32(in32(b, mode)), ieee::f32(in32(c, mode)));
-        return ieee::finish<Format::F32>(ieee::bits_of(r), mode);
+        const float x = ieee::f32(in32(a, mode)), y = ieee::f32(in32(b, mode)), z = ieee::f32(in32(c, mode));
+        return flushed32(fused(x, y, z), mode.ftz ? fused(x * kUp, y, z * kUp) : 0.0F, mode);
       }
       if (f == Format::F16) return fma_small<Format::F16>(a, b, c, mode);
       if (f == Format::BF16) return fma_small<Format::BF16>(a, b, c, mode);
@@ -63,7 +64,8 @@ class Ieee {
   Real div(Format f, Real a, Real b, FloatMode mode) const {
     if (mode.approximate) return ieee::div_approx(f, a, b, mode);
     if (f == Format::F32 && mode.round == Round::Rn) {
-      return ieee::finish<Format::F32>(ieee::bits_of(ieee::f32(in32(a, mode)) / ieee::f32(in32(b, mode))), mode);
+      const float x = ieee::f32(in32(a, mode)), y = ieee::f32(in32(b, mode));
+      return flushed32(x / y, mode.ftz ? (x * kUp) / y : 0.0F, mode);
     }
     return ieee::div(f, a, b, mode);
   }
@@ -174,7 +176,17 @@ class Ieee {
 
  private:
   static Real one(Format f) { return static_cast<Real>(ieee::layout(f).bias) << ieee::layout(f).fraction; }
+  // The f32 result r of an operation, of which `scaled` is the result with its operand 2^64 times as large: rounded as
+  // if r's exponent were unbounded, which is what `ftz` looks at. An overflow or a NaN of `scaled` says that r is
+  // large.
+  static constexpr float kUp = 0x1p64F;
+  static Real flushed32(float r, float scaled, FloatMode mode) {
+    Real bits = ieee::bits_of(r);
+    if (mode.ftz) bits = scaled < 0x1p-62F && scaled > -0x1p-62F ? bits & 0x80000000 : bits;
+    return ieee::finish<Format::F32>(bits, mode);
+  }
   static Real from_double(double value, FloatMode mode) {
+    if (mode.ftz) value = flushed<Format::F32>(value);
     return ieee::finish<Format::F32>(ieee::bits_of(static_cast<float>(value)), mode);
   }
   static Real in32(Real a, FloatMode mode) { return mode.ftz ? ieee::flush(Format::F32, a) : a; }
@@ -194,7 +206,13 @@ class Ieee {
     return f == Format::F16 ? ieee::float_from_f16(a) : ieee::float_from_bf16(a);
   }
   template <Format f>
+  static double flushed(double value) {
+    constexpr double kKept = ieee::smallest_kept(f);
+    return value < kKept && value > -kKept ? std::copysign(0.0, value) : value;
+  }
+  template <Format f>
   static Real rounded(double value, FloatMode mode) {
+    if (f == Format::F16 && mode.ftz) value = flushed<f>(value);
     const Real bits = value == value ? ieee::round_small<f>(value) : ieee::layout(f).canonical;
     return ieee::finish<f>(bits, mode);
   }

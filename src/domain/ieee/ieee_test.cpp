@@ -99,7 +99,7 @@ TEST_P(SmallFormats, ArithmeticIsRoundedOnce) {
       ASSERT_EQ(dom.sub(f.format, a, b, kRn), canonical_or(f, x - y)) << a << ' ' << b;
       ASSERT_EQ(dom.mul(f.format, a, b, kRn), canonical_or(f, x * y)) << a << ' ' << b;
       ASSERT_EQ(dom.div(f.format, a, b, kRn), canonical_or(f, x / y)) << a << ' ' << b;
-      if (f.format == Format::BF16 && std::fabs(std::ilogb(x * y) - std::ilogb(z)) > 40) continue;  // not exact below
+      if (f.format == Format::BF16 && std::fabs(std::logb(x * y) - std::logb(z)) > 40) continue;  // not exact below
       ASSERT_EQ(dom.fma(f.format, a, b, c, kRn), canonical_or(f, x * y + z)) << a << ' ' << b << ' ' << c;
     }
   }
@@ -113,7 +113,7 @@ TEST_P(SmallFormats, InlineAndExactPathsAgree) {
     const std::uint64_t r = random();
     const std::uint64_t a = r & 0xFFFF, b = r >> 16 & 0xFFFF, c = r >> 32 & 0xFFFF;
     FloatMode mode;
-    mode.ftz = (r >> 48 & 1) != 0, mode.sat = (r >> 49 & 3) == 0, mode.relu = (r >> 51 & 3) == 0;
+    mode.ftz = f == Format::F16 && (r >> 48 & 1) != 0, mode.sat = (r >> 49 & 3) == 0, mode.relu = (r >> 51 & 3) == 0;
     ASSERT_EQ(dom.add(f, a, b, mode), ieee::add(f, a, b, mode));
     ASSERT_EQ(dom.mul(f, a, b, mode), ieee::mul(f, a, b, mode));
     ASSERT_EQ(dom.fma(f, a, b, c, mode), ieee::fma(f, a, b, c, mode)) << a << ' ' << b << ' ' << c;

@@ -49,11 +49,18 @@ PLUMB_LANES2(max)
 namespace {
 
 // With a fused instruction in hardware; otherwise `Ieee` builds it from doubles. The results are the same.
-[[gnu::always_inline]] inline void fma_in_hardware(const Bits* a, const Bits* b, const Bits* c, Bits* out,
-                                                   std::size_t count, bool ftz) {
+[[gnu::always_inline, maybe_unused]] inline void fma_in_hardware(const Bits* a, const Bits* b, const Bits* c, Bits* out,
+                                                                 std::size_t count, bool ftz) {
   each(out, count, ftz, [=](std::size_t i, FloatMode mode) {
+    constexpr float kUp = 0x1p64F;  // as in Ieee::flushed32
     const auto in = [=](Bits bits) { return f32(mode.ftz ? flush(Format::F32, bits) : bits); };
-    return finish<Format::F32>(bits_of(__builtin_fmaf(in(a[i]), in(b[i]), in(c[i]))), mode);
+    const float x = in(a[i]), y = in(b[i]), z = in(c[i]);
+    std::uint64_t bits = bits_of(__builtin_fmaf(x, y, z));
+    if (mode.ftz) {
+      const float scaled = __builtin_fmaf(x * kUp, y, z * kUp);
+      bits = scaled < 0x1p-62F && scaled > -0x1p-62F ? bits & 0x80000000 : bits;
+    }
+    return finish<Format::F32>(bits, mode);
   });
 }
 [[gnu::always_inline]] inline void fma_in_doubles(const Bits* a, const Bits* b, const Bits* c, Bits* out,
