@@ -432,6 +432,11 @@ PredRef Decoder::pred_source(const Operand& operand) {
   return {0, false};
 }
 
+PredSlot Decoder::carry() {
+  if (carry_ == kNoPred) carry_ = layout_.pred_count++;
+  return carry_;
+}
+
 PredSlot Decoder::pred_dest(const Operand& operand) {
   if (operand.kind == Operand::Kind::Sink) return kNoPred;
   if (operand.kind == Operand::Kind::Reg && function().registers[operand.reg].type == ptx::Type::pred) {

@@ -36,6 +36,7 @@ class Decoder final : public DecodeContext {
   Address address(const ptx::Operand& operand, bool to_generic) override;
   PredRef pred_source(const ptx::Operand& operand) override;
   PredSlot pred_dest(const ptx::Operand& operand) override;
+  PredSlot carry() override;
   std::uint32_t list(const std::vector<Slot>& slots) override;
   std::uint32_t target(ptx::LabelId label) override;
   std::uint32_t branch_table(ptx::LabelId targets) override;
@@ -70,6 +71,7 @@ class Decoder final : public DecodeContext {
   std::uint64_t next_global_ = kModuleGlobals;
   std::vector<std::vector<Touches>> touches_;  // by function and instruction
   std::uint32_t function_ = 0, instr_ = 0;
+  PredSlot carry_ = kNoPred;  // made when it is first asked for
   std::string reason_;
 };
 

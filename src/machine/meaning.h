@@ -54,6 +54,7 @@ class DecodeContext {
   virtual Address address(const ptx::Operand& operand, bool to_generic = false) = 0;
   virtual PredRef pred_source(const ptx::Operand& operand) = 0;    // `p`, `!p` or an immediate
   virtual PredSlot pred_dest(const ptx::Operand& operand) = 0;     // kNoPred for `_`
+  virtual PredSlot carry() = 0;                                    // the thread's carry flag, CC.CF
   virtual std::uint32_t list(const std::vector<Slot>& slots) = 0;  // for Op::list
   // Operations that control goes to.
   virtual std::uint32_t target(ptx::LabelId label) = 0;

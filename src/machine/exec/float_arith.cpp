@@ -133,7 +133,7 @@ bool is_of_class(FloatClass wanted, std::uint64_t bits) {
     case FloatClass::NotANumber:
       return size > kInfinity;
     case FloatClass::Normal:
-      return size >= kSmallestNormal && size < kInfinity;
+      return size == 0 || (size >= kSmallestNormal && size < kInfinity);  // zero counts as normal
     case FloatClass::Subnormal:
       return size != 0 && size < kSmallestNormal;
   }

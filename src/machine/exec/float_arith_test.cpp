@@ -59,15 +59,30 @@ TEST(FloatArith, SumsProductsAndQuotientsAreRoundedToNearest) {
 }
 
 TEST(FloatArith, FlushingClearsSubnormalInputsAndResults) {
-  const std::vector<Inputs> inputs = singles();
+  std::vector<Inputs> inputs = singles();
+  inputs.push_back({0x3F7FFFFF, 0x00800000, 0});  // rounds up to a normal number only as a subnormal: flushed
+  inputs.push_back({0x3F7FFFFF, 0x80800001, 0});
+  // A result is flushed by its size when rounded to 24 bits with an unbounded exponent.
+  const auto result = [](long double exact) {
+    return std::fabs(exact) < 0x1.ffffffp-127L ? std::copysign(0.0F, static_cast<float>(exact))
+                                               : static_cast<float>(exact);
+  };
   const auto flushing = [&](const std::string& line, const std::function<float(float, float, float)>& op) {
     expect(line, inputs, [=](const Inputs& x) {
-      return bits_of(flushed(op(flushed(as_float(x[0])), flushed(as_float(x[1])), flushed(as_float(x[2])))));
+      return bits_of(op(flushed(as_float(x[0])), flushed(as_float(x[1])), flushed(as_float(x[2]))));
     });
   };
-  flushing("add.ftz.f32 %e, %r1, %r2;", [](float a, float b, float) { return a + b; });
-  flushing("mul.rn.ftz.f32 %e, %r1, %r2;", [](float a, float b, float) { return a * b; });
-  flushing("fma.rn.ftz.f32 %e, %r1, %r2, %r3;", [](float a, float b, float c) { return std::fma(a, b, c); });
+  flushing("add.ftz.f32 %e, %r1, %r2;", [](float a, float b, float) { return flushed(a + b); });
+  flushing("mul.rn.ftz.f32 %e, %r1, %r2;",
+           [=](float a, float b, float) { return result(static_cast<long double>(a) * b); });
+  flushing("fma.rn.ftz.f32 %e, %r1, %r2, %r3;", [=](float a, float b, float c) {
+    const long double near = static_cast<long double>(a) * b + c;  // exact where it is small
+    return std::fabs(near) < 0x1p-100L ? result(near) : std::fma(a, b, c);
+  });
+  flushing("div.rn.ftz.f32 %e, %r1, %r2;", [=](float a, float b, float) {
+    const float quotient = a / b;
+    return std::fabs(quotient) < 0x1p-100F ? result(static_cast<long double>(a) / b) : quotient;
+  });
   flushing("abs.ftz.f32 %e, %r1;", [](float a, float, float) { return std::fabs(a); });
   flushing("sqrt.rn.ftz.f32 %e, %r1;", [](float a, float, float) { return std::sqrt(a); });
 }
@@ -129,8 +144,8 @@ TEST(FloatArith, MinAndMaxOrderZerosAndPassNumbersOverNans) {
       [=](const Inputs& x) { return extreme(true, false, extreme(true, false, x[0], x[1]), x[2]); }, test::Result::B32,
       "sm_100a");
   expect("min.xorsign.abs.f32 %e, %r1, %r2;", inputs, [=](const Inputs& x) {
-    const std::uint64_t size = extreme(false, false, x[0] & 0x7FFFFFFF, x[1] & 0x7FFFFFFF) & 0x7FFFFFFF;
-    return size | ((x[0] ^ x[1]) & 0x80000000);
+    const std::uint64_t size = extreme(false, false, x[0] & 0x7FFFFFFF, x[1] & 0x7FFFFFFF);
+    return std::isnan(as_float(size)) ? 0x7FFFFFFF : size | ((x[0] ^ x[1]) & 0x80000000);
   });
   expect("max.xorsign.abs.f32 %e, %r1, %r2;", {{0xFFC00456, 0x3F800000, 0}, {0xC0000000, 0x3F800000, 0}},
          [](const Inputs& x) { return x[0] == 0xC0000000 ? 0xC0000000 : 0xBF800000; });
@@ -147,7 +162,7 @@ TEST(FloatArith, SignOperationsAndCopiesAreTheMeasuredOnes) {
       {"infinite", [](float x) { return std::isinf(x); }},
       {"number", [](float x) { return !std::isnan(x); }},
       {"notanumber", [](float x) { return std::isnan(x); }},
-      {"normal", [](float x) { return std::isnormal(x); }},
+      {"normal", [](float x) { return std::isnormal(x) || x == 0; }},
       {"subnormal", [](float x) { return std::fpclassify(x) == FP_SUBNORMAL; }}};
   for (const auto& [word, holds] : classes) {
     expect("testp." + std::string(word) + ".f32 %p1, %r1; selp.u32 %e, 1, 0, %p1;", inputs,

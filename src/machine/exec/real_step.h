@@ -140,14 +140,15 @@ PLUMB_REAL_FN(TanhFn, tanh, 1)
 #undef PLUMB_LANES_FN
 #undef PLUMB_REAL_FN
 
-// min and max with `.xorsign.abs`: the magnitude of the smaller or larger, the sign a's xor b's, a NaN's too. On bits,
-// so that abstract operands have no meaning.
+// min and max with `.xorsign.abs`: the magnitude of the smaller or larger, the sign a's xor b's, a NaN's too; a result
+// that is a NaN has no sign. On bits, so that abstract operands have no meaning.
 template <domain::Format F, bool IsMax>
 std::uint64_t xorsign_min_max(std::uint64_t a, std::uint64_t b, domain::FloatMode mode) {
   const domain::Ieee dom;
   const std::uint64_t x = domain::ieee::magnitude(F, a), y = domain::ieee::magnitude(F, b);
   const std::uint64_t size = IsMax ? dom.max(F, x, y, mode) : dom.min(F, x, y, mode);
-  return domain::ieee::magnitude(F, size) | ((a ^ b) & domain::ieee::sign_bit(F));
+  if (domain::ieee::is_nan(F, size)) return size;
+  return size | ((a ^ b) & domain::ieee::sign_bit(F));
 }
 
 }  // namespace plumb::machine
