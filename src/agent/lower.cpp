@@ -96,8 +96,8 @@ class Loop {
   void remember(const session::Session& session, const Call& call, const session::Reply& reply) {
     if (!reply.is_answer) return;
     const bool is_write = call.tool == "write_candidate" || call.tool == "patch_candidate";
-    const bool is_accepted = call.tool == "prove" && reply.output.value("verdict", "") == "proved" &&
-                             reply.output.value("contract", "") == "kept";
+    const bool is_accepted =
+        call.tool == "prove" && reply.output.value("verdict", "") == "proved" && reply.output["contract"] == "kept";
     if (!is_accepted && (!is_write || has_accepted_)) return;
     has_accepted_ = has_accepted_ || is_accepted;
     out_.candidate = reply.output.value("file", "");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,9 +28,10 @@ struct Report {
 
 class Collector {
  public:
-  // `memory` names buffers in messages; it may be null. The module's source is where findings point.
+  // `memory` names buffers in messages; it may be null. The module's source is where findings point. `place` is
+  // machine::Program::place, for entries that call functions.
   Collector(ptx::CheckedModule module, const ptx::Function& entry, const machine::Launch& launch,
-            const domain::Memory* memory);
+            const domain::Memory* memory, const std::function<Place(std::uint32_t)>& place = {});
   ~Collector();
   Collector(const Collector&) = delete;  // observers point into it
   Collector& operator=(const Collector&) = delete;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 namespace plumb::check {
@@ -55,9 +56,9 @@ void count_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& us
   for (const ptx::Operand& element : operand.elements) count_registers(element, uses);
 }
 
-std::vector<std::uint32_t> register_mentions(const ptx::Function& entry) {
-  std::vector<std::uint32_t> uses(entry.registers.size());
-  for (const ptx::Instr& instr : entry.instrs) {
+std::vector<std::uint32_t> register_mentions(const ptx::Function& function) {
+  std::vector<std::uint32_t> uses(function.registers.size());
+  for (const ptx::Instr& instr : function.instrs) {
     if (instr.guard && instr.guard->reg < uses.size()) ++uses[instr.guard->reg];
     for (const ptx::Operand& operand : instr.operands) count_registers(operand, uses);
   }
@@ -97,13 +98,11 @@ void describe_atomic(InstrFacts& facts) {
   facts.commuting_op = number;
 }
 
-}  // namespace
-
-std::vector<InstrFacts> facts_of(const ptx::Module& module, const ptx::Function& entry) {
-  std::vector<InstrFacts> all(entry.instrs.size());
-  const std::vector<std::uint32_t> mentions = register_mentions(entry);
-  for (std::size_t i = 0; i < entry.instrs.size(); ++i) {
-    const ptx::Instr& instr = entry.instrs[i];
+std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::Function& function) {
+  std::vector<InstrFacts> all(function.instrs.size());
+  const std::vector<std::uint32_t> mentions = register_mentions(function);
+  for (std::size_t i = 0; i < function.instrs.size(); ++i) {
+    const ptx::Instr& instr = function.instrs[i];
     InstrFacts& facts = all[i];
     facts.opcode = opcode_text(*module.source, instr);
     facts.place = {module.source, instr.span};
@@ -119,6 +118,33 @@ std::vector<InstrFacts> facts_of(const ptx::Module& module, const ptx::Function&
     facts.is_result_used = is_atom && is_destination_used(instr, mentions);
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<InstrFacts> facts_of(const ptx::Module& module, const ptx::Function& entry,
+                                 const std::function<Place(std::uint32_t)>& place) {
+  std::vector<InstrFacts> all = facts_of_function(module, entry);
+  if (!place) return all;
+  std::map<std::uint32_t, InstrFacts> called;  // by where the statement begins
+  for (const ptx::Function& function : module.functions) {
+    if (&function == &entry) continue;
+    for (InstrFacts& facts : facts_of_function(module, function)) {
+      called.emplace(facts.place.span.begin, std::move(facts));
+    }
+  }
+  for (std::uint32_t instr = static_cast<std::uint32_t>(all.size());; ++instr) {
+    const Place at = place(instr);
+    if (at.span == Span{}) return all;
+    const auto found = called.find(at.span.begin);
+    InstrFacts facts;
+    if (found != called.end()) {
+      facts = found->second;
+    } else {
+      facts.place = at;  // the return at a function's end
+    }
+    all.push_back(std::move(facts));
+  }
 }
 
 }  // namespace plumb::check

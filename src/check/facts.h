@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct InstrFacts {
   std::uint64_t commuting_op = 0;  // atomics that commute with each other share a non-zero number
 };
 
-std::vector<InstrFacts> facts_of(const ptx::Module& module, const ptx::Function& entry);
+// By the numbers that an observer hears: the entry's instructions first, then those of the functions that it calls,
+// whose places `place` gives (machine::Program::place; an empty span ends them). Empty `place`: the entry's only.
+std::vector<InstrFacts> facts_of(const ptx::Module& module, const ptx::Function& entry,
+                                 const std::function<Place(std::uint32_t)>& place);
 
 }  // namespace plumb::check

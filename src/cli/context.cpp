@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
+#include "ptx/codes.h"
 #include "session/session.h"
 
 namespace plumb::cli {
@@ -28,6 +30,24 @@ std::filesystem::path cache_folder() {
   std::error_code error;
   std::filesystem::create_directories(base / "plumb", error);
   return error ? std::filesystem::path() : base / "plumb";
+}
+
+// In a file that ends too early, whatever is wrong with its torn last line is a consequence of that: one message says
+// it.
+Findings without_consequences(const Findings& findings) {
+  const auto& list = findings.list();
+  const auto is_cut = [](const Finding& finding) { return finding.code == &ptx::kTruncated; };
+  const auto cut = std::find_if(list.begin(), list.end(), is_cut);
+  if (cut == list.end() || !cut->place.source) return findings;
+  const std::string_view text = cut->place.source->text();
+  const std::size_t end = std::min(text.find_last_not_of(" \t\r\n"), text.size());
+  const std::size_t torn = text.substr(0, end).rfind('\n') + 1;  // 0 where the file is one line
+  Findings out;
+  for (auto finding = list.begin(); finding != list.end(); ++finding) {
+    const bool is_torn = finding->place.source == cut->place.source && finding->place.span.begin >= torn;
+    if (finding == cut || (!is_cut(*finding) && !is_torn)) out.add(*finding);
+  }
+  return out;
 }
 
 void write(std::FILE* stream, std::string_view text) {
@@ -61,8 +81,9 @@ void print_json(const nlohmann::json& value) {
   print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-void refuse(Context& context, const Findings& findings) {
+void refuse(Context& context, const Findings& all) {
   context.exit_code = kWrongUse;
+  const Findings findings = without_consequences(all);
   if (context.is_json) return print_json({{"findings", to_json(findings)}});
   std::string text;
   std::size_t shown = 0;

@@ -22,8 +22,11 @@ struct Arguments {
 std::string call_line(const nlohmann::json& event) {
   const nlohmann::json& output = event["output"];
   std::string what;
-  if (output.contains("verdict")) {
-    what = fmt::format("{}, contract {}", output["verdict"].get<std::string>(), output.value("contract", "-"));
+  if (output.contains("verdict") && event["tool"] == "check") {
+    what = output["verdict"] == "proved" ? "safe at these shapes" : "not safe";
+  } else if (output.contains("verdict")) {
+    what = fmt::format("{}, contract {}", output["verdict"].get<std::string>(),
+                       output["contract"].is_string() ? output["contract"].get<std::string>() : "-");
   } else if (output.contains("accepts")) {
     what = output["accepts"] == true ? "accepted" : "not accepted";
   } else if (output.contains("holds")) {

@@ -12,8 +12,11 @@ using domain::RoundingClass;
 using domain::Signature;
 
 constexpr std::string_view kNames[] = {"fp8", "bf16", "f16", "tf32", "tensor-core sums", "f32"};
-// A candidate may round through a narrow format this many times as often as the source does.
-constexpr unsigned kAllowedRatio = 4;
+// Where the source rounds to a narrow format at every step of a long chain, the order of the chain is free: up to this
+// many times as many roundings are the same contract. Otherwise each rounding more is a weaker one.
+constexpr unsigned kChain = 5, kAllowedRatio = 4;
+
+bool is_weaker(unsigned spec, unsigned candidate) { return candidate > (spec < kChain ? spec : kAllowedRatio * spec); }
 
 }  // namespace
 
@@ -27,13 +30,14 @@ std::vector<Finding> contract_findings(const ShapeResult& result, const std::str
     for (const RoundingClass narrow :
          {RoundingClass::Fp8, RoundingClass::BF16, RoundingClass::F16, RoundingClass::Tf32}) {
       const unsigned spec = buffer.spec.count(narrow), candidate = buffer.candidate.count(narrow);
-      if (candidate > kAllowedRatio * spec) {
+      if (!is_weaker(spec, candidate)) continue;
+      const std::string_view format = kNames[static_cast<unsigned>(narrow)];
+      if (spec == 0) {
+        weaker(kContractPrecision, fmt::format("`{}` is rounded to {} in the candidate only", buffer.buffer, format));
+      } else {
         weaker(kContractPrecision,
                fmt::format("`{}` goes through up to {} roundings to {} in the candidate and {} in the source",
-                           buffer.buffer, candidate, kNames[static_cast<unsigned>(narrow)], spec));
-      } else if (candidate > spec && spec == 0) {
-        weaker(kContractPrecision, fmt::format("`{}` is rounded to {} in the candidate only", buffer.buffer,
-                                               kNames[static_cast<unsigned>(narrow)]));
+                           buffer.buffer, candidate, format, spec));
       }
     }
     const auto has = [](const Signature& signature, Signature::Flag flag) { return (signature.flags & flag) != 0; };

@@ -31,6 +31,7 @@ class Prover {
  public:
   Prover(const task::Task& task, const Candidate& candidate, const Options& options, bool has_spec)
       : task_(task), candidate_(candidate), options_(options), has_spec_(has_spec) {
+    outcome_.has_spec = has_spec;
     outcome_.seed = options.seed != 0 ? options.seed : random_seed();
     if (outcome_.seed == 0) outcome_.seed = 1;
     workers_ = worker_count(options.workers);
@@ -56,6 +57,7 @@ class Prover {
       if (std::optional<Finding> broken = task::broken_promise(candidate_.launch, *bound, input)) {
         if (input.has_error()) return bad_input(std::move(input));
         outcome_.findings.add(std::move(*broken));
+        assume("sizes keep the divisibility that the candidate's launch promises");
         continue;
       }
       std::optional<task::BoundLaunch> launch = task::bind_launch(candidate_.launch, task_, *bound, input);
@@ -109,22 +111,22 @@ class Prover {
         std::any_of(bound.args.begin(), bound.args.end(), [](const task::BoundArg& arg) { return arg.is_metadata; });
     if (has_metadata) assume("metadata tensors hold any of the values drawn here, and only those are covered");
     const unsigned draws = has_metadata ? std::max(1u, options_.metadata_draws) : 1;
-    const unsigned alignments = candidate_.launch.divisible_by_16 ? 1 : 2;
-    if (candidate_.launch.divisible_by_16) assume("pointers are multiples of 16 bytes, as the launch promises");
+    const std::vector<Alignment> alignments = alignments_of_next_shape();
     for (unsigned draw = 0; draw < draws; ++draw) {
-      for (unsigned alignment = 0; alignment < alignments; ++alignment) {
+      for (const Alignment alignment : alignments) {
         ShapeJob job;
         job.candidate = &candidate_;
         job.kernel = kernel_ ? &*kernel_ : nullptr;
         job.setup.bound = bound;
         job.setup.launch = launch;
         job.setup.seed = outcome_.seed + draw;
-        job.setup.is_misaligned = alignment == 1;
+        job.setup.alignment = alignment;
         job.workers = workers_;
+        job.repeats_spec = outcome_.shapes.empty();
         job.step_budget = options_.step_budget;
         std::string label = bound.label;
         if (has_metadata) label += fmt::format(", draw {}", draw + 1);
-        if (alignment == 1) label += ", pointers misaligned";
+        label += label_of(alignment);
         job.progress = [&](std::string_view phase, std::uint64_t done, std::uint64_t all) {
           return !options_.progress || options_.progress({label, phase, done, all});
         };
@@ -132,6 +134,44 @@ class Prover {
       }
     }
     return true;
+  }
+
+  // A candidate that promises nothing is run with whole and with odd pointers: each odd way at the first shape, one of
+  // them at each other.
+  std::vector<Alignment> alignments_of_next_shape() {
+    if (candidate_.launch.divisible_by_16) {
+      assume("pointers are multiples of 16 bytes, as the launch promises");
+      return {Alignment::Whole};
+    }
+    assume(
+        "the low bits of pointers choose no other path than at the alignments tried: 256 bytes, one element past, "
+        "eight "
+        "bytes past, outputs alone one element past, drawn for each tensor");
+    constexpr Alignment kOdd[] = {Alignment::OneElement, Alignment::EightBytes, Alignment::Outputs, Alignment::Drawn};
+    std::vector<Alignment> list = {Alignment::Whole};
+    if (shapes_begun_ == 0) {
+      list.insert(list.end(), std::begin(kOdd), std::end(kOdd));
+    } else {
+      list.push_back(kOdd[shapes_begun_ % std::size(kOdd)]);
+    }
+    ++shapes_begun_;
+    return list;
+  }
+
+  static std::string_view label_of(Alignment alignment) {
+    switch (alignment) {
+      case Alignment::Whole:
+        return "";
+      case Alignment::OneElement:
+        return ", pointers one element off";
+      case Alignment::EightBytes:
+        return ", pointers eight bytes off";
+      case Alignment::Outputs:
+        return ", outputs one element off";
+      case Alignment::Drawn:
+        return ", pointers anywhere";
+    }
+    return "";
   }
 
   bool judge_job(ShapeJob& job, const std::string& label) {
@@ -200,10 +240,11 @@ class Prover {
       return Verdict::Unknown;
     }
     if (!has_spec_) return Verdict::Proved;
-    if (result.needs_new_seed || !result.found_planted) {
+    if (result.needs_new_seed || !result.found_planted || !result.spec_repeats) {
       outcome_.findings.add(kSelfCheck,
-                            result.needs_new_seed ? "denominators vanished under every seed tried"
-                                                  : "no output could be compared against a planted change",
+                            result.needs_new_seed   ? "denominators vanished under every seed tried"
+                            : !result.found_planted ? "no output could be compared against a planted change"
+                                                    : "the source, evaluated twice, was not equal to itself",
                             task_place());
       return Verdict::Unknown;
     }
@@ -245,24 +286,25 @@ class Prover {
     Verdict verdict = Verdict::Different;
     if (first.code == &kElementDiffers) {
       if (job.progress) job.progress("witness", 0, 1);
-      const std::vector<std::string> support = support_of(job, first, Seconds(options_.witness_seconds));
-      if (!support.empty()) {
-        finding.notes.push_back(
-            {fmt::format("with all other inputs zero the difference stands on {}", fmt::join(support, ", ")), {}});
-      }
-      if (!concrete(job, finding)) verdict = Verdict::Unknown;
+      const Support support = support_of(job, first, Seconds(options_.witness_seconds));
+      if (!support.elements.empty()) finding.notes.push_back({text(support, name), {}});
+      if (!concrete(job, support, finding)) verdict = Verdict::Unknown;
     }
     outcome_.findings.add(std::move(finding));
     return verdict;
   }
 
   // False: the concrete runs agreed.
-  bool concrete(const ShapeJob& job, Finding& finding) {
-    for (unsigned attempt_number = 0; attempt_number < 4; ++attempt_number) {
+  bool concrete(const ShapeJob& job, const Support& support, Finding& finding) {
+    for (unsigned attempt_number = 0; attempt_number < 5; ++attempt_number) {
       Setup setup = job.setup;
-      setup.data = attempt_number == 0 ? Data::Integers : Data::Normal;
-      setup.scale = attempt_number == 2 ? 100 : 1;
+      setup.data = attempt_number < 2 ? Data::Integers : Data::Normal;
+      setup.scale = attempt_number == 3 ? 100 : 1;
       setup.seed = mix64(outcome_.seed + attempt_number);
+      if (attempt_number == 0) {
+        if (!support.is_zero) continue;
+        setup.is_zero = support.is_zero;
+      }
       const NumericResult run = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
       if (run.candidate_stop) {
         finding.notes.push_back({run.candidate_stop->finding.message, run.candidate_stop->finding.place});
@@ -271,23 +313,28 @@ class Prover {
       if (run.differences.empty()) continue;
       const NumericDifference& shown = run.differences.front();
       finding.notes.push_back(
-          {fmt::format("on {} inputs `{}` is {:.9g} in the source and {:.9g} in the candidate",
-                       setup.data == Data::Integers ? "small integer" : "normal",
+          {fmt::format("on {} `{}` is {:.9g} in the source and {:.9g} in the candidate",
+                       setup.is_zero                  ? "inputs that are zero elsewhere"
+                       : setup.data == Data::Integers ? "small integers"
+                                                      : "normal inputs",
                        element_name(setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate),
            {}});
       return true;
     }
     finding.code = &kNoWitness;
-    finding.notes.push_back({"concrete runs on four kinds of inputs agreed within rounding", {}});
+    finding.notes.push_back({"concrete runs on several kinds of inputs agreed within rounding", {}});
     return false;
   }
 
   void weigh_contract(const ShapeJob& job, const ShapeResult& result, const std::string& label) {
-    for (Finding& finding : contract_findings(result, label, entry_place())) {
-      outcome_.contract = Contract::Weaker;
-      add_once(std::move(finding));
+    // The first shape that shows it is enough.
+    if (outcome_.contract == Contract::Kept) {
+      for (Finding& finding : contract_findings(result, label, entry_place())) {
+        outcome_.contract = Contract::Weaker;
+        add_once(std::move(finding));
+      }
     }
-    if (job.setup.is_misaligned || numeric_runs_ >= 2) return;
+    if (job.setup.alignment != Alignment::Whole || numeric_runs_ >= 2) return;
     ++numeric_runs_;
     struct Inputs {
       double offset, scale;
@@ -337,7 +384,10 @@ class Prover {
     for (const std::string& text : result.assumptions) assume(text);
     for (const std::string& text : result.singularities) assume("added singularity: " + text);
     for (const std::string& text : result.races.nondeterminism) assume("order of float atomics: " + text);
-    if (!result.bound.text.empty() && result.bound.is_conjectural) assume(result.bound.text);
+    if (result.bound.is_conjectural && (conjecture_.empty() || result.bound.log2_probability > conjecture_log2_)) {
+      conjecture_ = result.bound.text;
+      conjecture_log2_ = result.bound.log2_probability;
+    }
     if (outcome_.primes.empty()) outcome_.primes = result.primes;
     if (result.bound.log2_probability != 0) {
       outcome_.log2_failure = outcome_.log2_failure == 0
@@ -359,7 +409,9 @@ class Prover {
       if (executed_[i]) continue;
       outcome_.lines_not_executed.push_back(candidate_.module->source->locate(entry->instrs[i].opcode_span.begin).line);
     }
-    if (outcome_.verdict == Verdict::Proved) assume("inputs are finite numbers");
+    if (outcome_.verdict != Verdict::Proved || !has_spec_) return;
+    if (!conjecture_.empty()) assume(conjecture_);
+    assume("inputs are finite numbers");
   }
 
   const task::Task& task_;
@@ -372,6 +424,9 @@ class Prover {
   std::vector<bool> executed_;
   std::set<std::string> reported_;
   unsigned numeric_runs_ = 0;
+  unsigned shapes_begun_ = 0;
+  std::string conjecture_;  // of the shape with the weakest bound
+  double conjecture_log2_ = 0;
 };
 
 }  // namespace

@@ -74,6 +74,7 @@ struct Outcome {
   std::uint64_t seed = 0;
   std::uint64_t instrs_executed = 0, instrs_total = 0;
   std::vector<std::uint32_t> lines_not_executed;
+  bool has_spec = true;       // false: `check`, which compares nothing
   bool is_bad_input = false;  // the task or the candidate could not be used at all: nothing was judged
   double seconds = 0;
 

@@ -22,28 +22,42 @@ std::string_view name(Verdict verdict) {
 
 std::string_view name(Contract contract) { return contract == Contract::Kept ? "kept" : "weaker"; }
 
+namespace {
+
+// Two decimals: the last bits of a logarithm are the C library's own.
+double rounded(double log2) { return std::round(log2 * 100) / 100; }
+
+nlohmann::json shape_json(const ShapeOutcome& shape, bool has_spec) {
+  nlohmann::json out = {
+      {"shape", shape.label}, {"verdict", name(shape.verdict)}, {"seconds", shape.seconds}, {"ctas", shape.ctas}};
+  if (has_spec) {
+    out["programs"] = shape.programs;
+    out["elements"] = shape.elements;
+    out["log2_failure_probability"] = rounded(shape.log2_failure);
+  }
+  return out;
+}
+
+}  // namespace
+
 nlohmann::json to_json(const Outcome& outcome) {
   nlohmann::json shapes = nlohmann::json::array();
-  for (const ShapeOutcome& shape : outcome.shapes) {
-    shapes.push_back({{"shape", shape.label},
-                      {"verdict", name(shape.verdict)},
-                      {"seconds", shape.seconds},
-                      {"ctas", shape.ctas},
-                      {"programs", shape.programs},
-                      {"elements", shape.elements},
-                      {"log2_failure_probability", shape.log2_failure}});
-  }
+  for (const ShapeOutcome& shape : outcome.shapes) shapes.push_back(shape_json(shape, outcome.has_spec));
   nlohmann::json out;
   out["verdict"] = name(outcome.verdict);
-  out["contract"] = name(outcome.contract);
+  if (outcome.has_spec) {
+    const bool is_proved = outcome.verdict == Verdict::Proved;
+    // Rounding and range are weighed only where the function is the same.
+    out["contract"] = is_proved ? nlohmann::json(name(outcome.contract)) : nlohmann::json();
+    out["failure_probability"] = is_proved ? std::exp2(rounded(outcome.log2_failure)) : 1.0;
+    out["log2_failure_probability"] = is_proved ? rounded(outcome.log2_failure) : 0.0;
+    out["primes"] = outcome.primes;
+  }
   out["assumptions"] = outcome.assumptions;
-  out["failure_probability"] = outcome.verdict == Verdict::Proved ? std::exp2(outcome.log2_failure) : 1.0;
-  out["log2_failure_probability"] = outcome.verdict == Verdict::Proved ? outcome.log2_failure : 0.0;
   out["shapes"] = std::move(shapes);
   out["findings"] = plumb::to_json(outcome.findings);
   out["seconds"] = outcome.seconds;
   out["seed"] = outcome.seed;
-  out["primes"] = outcome.primes;
   out["coverage"] = {{"instructions_executed", outcome.instrs_executed},
                      {"instructions", outcome.instrs_total},
                      {"lines_not_executed", outcome.lines_not_executed}};
@@ -54,19 +68,28 @@ std::string to_text(const Outcome& outcome, bool colour) {
   std::string out = render(outcome.findings, colour);
   const std::string_view tint = !colour ? "" : outcome.holds() ? "\x1b[1;32m" : "\x1b[1;31m";
   const std::string_view reset = colour ? "\x1b[0m" : "";
+  const bool is_proved = outcome.verdict == Verdict::Proved;
+  const auto word = [&](Verdict verdict) {
+    return verdict == Verdict::Proved && !outcome.has_spec ? std::string_view("safe") : name(verdict);
+  };
   for (const ShapeOutcome& shape : outcome.shapes) {
-    out += fmt::format("  {:<10} {}  ({} CTAs, {} elements, {:.2f} s)\n", name(shape.verdict), shape.label, shape.ctas,
-                       shape.elements, shape.seconds);
+    const std::string elements = outcome.has_spec ? fmt::format("{} elements, ", shape.elements) : std::string();
+    out += fmt::format("  {:<10} {}  ({} CTAs, {}{:.2f} s)\n", word(shape.verdict), shape.label, shape.ctas, elements,
+                       shape.seconds);
   }
   if (outcome.instrs_total != 0) {
     out += fmt::format("  executed   {} of {} instructions\n", outcome.instrs_executed, outcome.instrs_total);
   }
-  if (outcome.verdict == Verdict::Proved) {
+  if (is_proved) {
     for (const std::string& assumption : outcome.assumptions) out += fmt::format("  assuming   {}\n", assumption);
-    out += fmt::format("  chance of a wrong `proved`: below 2^{:.0f}\n", std::ceil(outcome.log2_failure));
   }
-  out += fmt::format("{}{}{}, contract {}, {:.2f} s (seed {})\n", tint, name(outcome.verdict), reset,
-                     name(outcome.contract), outcome.seconds, outcome.seed);
+  std::string contract;
+  if (is_proved && outcome.has_spec) {
+    out += fmt::format("  chance of a wrong `proved`: below 2^{:.0f}\n", std::ceil(outcome.log2_failure));
+    contract = fmt::format(", contract {}", name(outcome.contract));
+  }
+  out += fmt::format("{}{}{}{}, {:.2f} s (seed {})\n", tint, word(outcome.verdict), reset, contract, outcome.seconds,
+                     outcome.seed);
   return out;
 }
 

@@ -43,16 +43,20 @@ std::uint64_t encode(Format format, double value) {
 
 class Filler {
  public:
-  Filler(domain::Buffer& buffer, const task::BoundArg& arg, const Setup& setup, std::uint64_t key)
-      : buffer_(buffer), arg_(arg), setup_(setup), random_(mix64(setup.seed ^ mix64(key))) {}
+  Filler(domain::Buffer& buffer, const task::BoundArg& arg, const Setup& setup, std::uint32_t tensor)
+      : buffer_(buffer), arg_(arg), setup_(setup), tensor_(tensor), random_(mix64(setup.seed ^ mix64(tensor))) {}
 
   void floats(Format format) {
     const unsigned size = domain::byte_size(format);
     std::normal_distribution<double> normal;
-    std::uniform_int_distribution<int> small(-4, 4);
+    std::uniform_int_distribution<int> small(-4, 4), positive(1, 4);
     for (std::uint64_t i = 0; i < arg_.elements; ++i) {
-      const double value =
-          setup_.data == Data::Integers ? small(random_) : setup_.offset + setup_.scale * normal(random_);
+      double value = 0;
+      if (setup_.is_zero) {
+        value = setup_.is_zero(tensor_, i) ? 0 : positive(random_);
+      } else {
+        value = setup_.data == Data::Integers ? small(random_) : setup_.offset + setup_.scale * normal(random_);
+      }
       put(i, size, encode(format, value));
     }
   }
@@ -103,6 +107,7 @@ class Filler {
   domain::Buffer& buffer_;
   const task::BoundArg& arg_;
   const Setup& setup_;
+  std::uint32_t tensor_;
   std::mt19937_64 random_;
 };
 
@@ -119,6 +124,23 @@ const task::BoundArg* find(const task::Bound& bound, std::string_view name) {
 }
 
 constexpr std::string_view kWorkspace = "workspace";
+
+std::uint32_t misalignment(const Setup& setup, const task::BoundArg& arg, std::uint32_t tensor, std::uint32_t size) {
+  switch (setup.alignment) {
+    case Alignment::Whole:
+      return 0;
+    case Alignment::OneElement:
+      return size;
+    case Alignment::EightBytes:
+      return std::max<std::uint32_t>(8, size);
+    case Alignment::Outputs:
+      return arg.role == task::Role::In ? 0 : size;
+    case Alignment::Drawn:
+      break;
+  }
+  const std::uint32_t places = size < 16 ? 16 / size : 1;
+  return static_cast<std::uint32_t>(mix64(setup.seed ^ mix64(~std::uint64_t{tensor})) % places) * size;
+}
 
 }  // namespace
 
@@ -141,8 +163,8 @@ std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findin
     } else if (format && is_abstract) {
       init = domain::Init::Abstract;
     }
-    domain::Buffer& buffer =
-        memory->add(arg.name, arg.elements * size, init, format.value_or(Format::F32), setup.is_misaligned ? size : 0);
+    domain::Buffer& buffer = memory->add(arg.name, arg.elements * size, init, format.value_or(Format::F32),
+                                         misalignment(setup, arg, tensor, size));
     buffer.tensor = tensor;
     if (init != domain::Init::Concrete) continue;
     Filler filler(buffer, arg, setup, tensor);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,15 +26,24 @@ enum class Data : std::uint8_t {
   Normal,    // normal, see Setup::offset and Setup::scale
 };
 
+enum class Alignment : std::uint8_t {
+  Whole,       // at 256-byte boundaries
+  OneElement,  // one element past them
+  EightBytes,  // eight bytes past them
+  Outputs,     // what is written one element past them, inputs at them
+  Drawn,       // each at its own multiple of its element, drawn from the seed
+};
+
 struct Setup {
   task::Bound bound;
   task::BoundLaunch launch;
   std::uint64_t seed = 1;  // of drawn tensors
   Data data = Data::Abstract;
   double offset = 0, scale = 1;  // Data::Normal
-  // Bytes past a 256-byte boundary at which tensors start: 0 where the candidate's code was promised 16-byte alignment,
-  // else one element, so that a hidden alignment assumption faults.
-  bool is_misaligned = false;
+  // Where tensors lie: a code path may be chosen by the low bits of any pointer.
+  Alignment alignment = Alignment::Whole;
+  // Float inputs for which this is true are zero, and the others are not; empty: as `data` says. Concrete data only.
+  std::function<bool(std::uint32_t tensor, std::uint64_t index)> is_zero;
   bool has_workspace = true;  // false: the spec's memory, whose buffers lie at the same addresses
 };
 

@@ -75,8 +75,13 @@ class Comparer {
   void bytes(const Buffer& spec, const Buffer& candidate, unsigned size, bool is_input) {
     for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
       ++result_.elements;
-      if (std::memcmp(spec.bytes.get() + at, candidate.bytes.get() + at, size) == 0 &&
+      const std::byte* ours = spec.bytes.get() + at;
+      if (std::memcmp(ours, candidate.bytes.get() + at, size) == 0 &&
           std::memcmp(spec.tags.get() + at, candidate.tags.get() + at, size * sizeof(domain::Tag)) == 0) {
+        std::byte changed[8] = {};
+        std::memcpy(changed, candidate.bytes.get() + at, std::min<std::size_t>(size, sizeof changed));
+        changed[0] ^= std::byte{1};
+        result_.found_planted |= std::memcmp(ours, changed, std::min<std::size_t>(size, sizeof changed)) != 0;
         continue;
       }
       mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, "the integers differ");
@@ -90,6 +95,9 @@ class Comparer {
     switch (field_.compare_outputs(format, a, b)) {
       case Comparison::Equal:
         degree_ = std::max(degree_, field_.degree(a) + field_.degree(b));
+        // Both may lack a repetition, and not the same one.
+        result_.least_lanes =
+            std::min(result_.least_lanes, field_.repetitions(a) + field_.repetitions(b) - domain::kRepetitions);
         plant(format, a, b);
         return;
       case Comparison::Different:
@@ -142,10 +150,34 @@ Format format_of(const task::BoundArg& arg) {
 }
 
 // Runs the spec; false when it stopped.
-bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
+// The spec's buffers lie where the candidate's do; it has no workspace.
+Setup spec_setup(const ShapeJob& job) {
   Setup setup = job.setup;
   setup.has_workspace = false;
-  const triton::Call call = make_call(setup, *job.kernel, memory, result.findings);
+  return setup;
+}
+
+// Every element of every argument. Returns the largest degree of two outputs added.
+double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memory& spec, domain::Memory& candidate,
+               ShapeResult& result) {
+  Field judge(context);
+  Comparer comparer(judge, result);
+  for (const task::BoundArg& arg : job.setup.bound.args) {
+    if (!arg.is_tensor) continue;
+    Buffer* a = spec.find(std::string_view(arg.name));
+    Buffer* b = candidate.find(std::string_view(arg.name));
+    const bool is_input = arg.role == task::Role::In;
+    if (is_float(arg)) {
+      comparer.floats(*a, *b, format_of(arg), is_input);
+    } else {
+      comparer.bytes(*a, *b, task::element_bytes(arg.type), is_input);
+    }
+  }
+  return comparer.degree();
+}
+
+bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
+  const triton::Call call = make_call(spec_setup(job), *job.kernel, memory, result.findings);
   if (!result.findings.empty()) return false;
   triton::Options options;
   options.workers = job.workers;
@@ -159,13 +191,24 @@ bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, Sha
   return !result.spec_stop;
 }
 
+// The spec, run once more, must leave what it left.
+bool repeats(const ShapeJob& job, domain::FieldContext& context, domain::Memory& first) {
+  ShapeResult again;
+  const std::unique_ptr<domain::Memory> memory = make_memory(spec_setup(job), again.findings);
+  const Side side(context, job.workers);
+  if (!memory || !run_spec(job, side, *memory, again)) return false;
+  compare(job, context, first, *memory, again);
+  return again.mismatches.empty();
+}
+
 bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
   const machine::Launch launch = make_launch(job.setup, *job.candidate, memory, result.findings);
   if (!result.findings.empty()) return false;
   const auto program = machine::Program<Field>::decode(job.candidate->module, launch.entry, result.findings);
   if (!program) return false;
   const ptx::Function* entry = job.candidate->module->find_entry(launch.entry);
-  check::Collector collector(job.candidate->module, *entry, launch, &memory);
+  check::Collector collector(job.candidate->module, *entry, launch, &memory,
+                             [&](std::uint32_t instr) { return program->place(instr); });
   machine::Options options;
   options.workers = job.workers;
   options.step_budget = job.step_budget;
@@ -194,30 +237,18 @@ ShapeResult run_shape(const ShapeJob& job) {
     run_candidate(job, candidate, *candidate_memory, result);
     return result;
   }
-  Setup spec_setup = job.setup;
-  spec_setup.has_workspace = false;
-  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup, result.findings);
+  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup(job), result.findings);
   if (!spec_memory) return result;
   const Side spec(context, job.workers);
   if (!run_spec(job, spec, *spec_memory, result)) return result;
+  if (job.repeats_spec) result.spec_repeats = repeats(job, context, *spec_memory);
   if (!run_candidate(job, candidate, *candidate_memory, result)) return result;
   if (job.progress) job.progress("compare", 0, 1);
-  Field judge(context);
-  Comparer comparer(judge, result);
-  for (const task::BoundArg& arg : job.setup.bound.args) {
-    if (!arg.is_tensor) continue;
-    Buffer* a = spec_memory->find(std::string_view(arg.name));
-    Buffer* b = candidate_memory->find(std::string_view(arg.name));
-    const bool is_input = arg.role == task::Role::In;
-    if (is_float(arg)) {
-      comparer.floats(*a, *b, format_of(arg), is_input);
-    } else {
-      comparer.bytes(*a, *b, task::element_bytes(arg.type), is_input);
-    }
-  }
+  const double degree = compare(job, context, *spec_memory, *candidate_memory, result);
   result.spec_facts = spec.facts();
   result.candidate_facts = candidate.facts();
-  result.bound = context.failure_bound(comparer.degree(), result.spec_facts, result.candidate_facts);
+  result.bound = context.failure_bound(degree, result.spec_facts, result.candidate_facts);
+  result.bound.log2_probability *= static_cast<double>(result.least_lanes) / domain::kRepetitions;
   for (const domain::Assumption& assumption : context.assumptions()) {
     result.assumptions.push_back(fmt::format("{}: {}", assumption.kind, assumption.text));
   }
@@ -225,31 +256,35 @@ ShapeResult run_shape(const ShapeJob& job) {
   return result;
 }
 
-bool still_differs(const ShapeJob& job, const std::string& buffer, std::uint64_t element) {
+Probe probe(const ShapeJob& job, const std::string& buffer, std::uint64_t element) {
   ShapeJob quiet = job;
   quiet.watches_races = false;
   quiet.progress = nullptr;
+  Probe out;
   ShapeResult result;
   domain::FieldContext context(quiet.field);
   const std::unique_ptr<domain::Memory> candidate_memory = make_memory(quiet.setup, result.findings);
-  Setup spec_setup = quiet.setup;
-  spec_setup.has_workspace = false;
-  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup, result.findings);
-  if (!candidate_memory || !spec_memory) return false;
+  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup(quiet), result.findings);
+  if (!candidate_memory || !spec_memory) return out;
   const Side spec(context, quiet.workers), candidate(context, quiet.workers);
   if (!run_spec(quiet, spec, *spec_memory, result) || !run_candidate(quiet, candidate, *candidate_memory, result)) {
-    return false;
+    return out;
   }
   for (const task::BoundArg& arg : quiet.setup.bound.args) {
-    if (arg.name != buffer) continue;
+    if (arg.name != buffer || !is_float(arg)) continue;
     const Format format = format_of(arg);
     Field judge(context);
     const std::uint64_t at = element * domain::byte_size(format);
     const Field::Real a = judge.read(*spec_memory->find(std::string_view(buffer)), at, format);
     const Field::Real b = judge.read(*candidate_memory->find(std::string_view(buffer)), at, format);
-    return !judge.faulted() && judge.compare_outputs(format, a, b) == Comparison::Different;
+    if (judge.faulted() || a.id == domain::kUndefined || b.id == domain::kUndefined) return out;
+    out.is_good = true;
+    out.differs = judge.compare_outputs(format, a, b) == Comparison::Different;
+    out.spec = judge.residues(format, a);
+    out.candidate = judge.residues(format, b);
+    out.is_good = !judge.faulted();
   }
-  return false;
+  return out;
 }
 
 }  // namespace plumb::prove

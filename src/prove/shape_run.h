@@ -41,9 +41,11 @@ struct ShapeResult {
   domain::FailureBound bound;
   std::vector<bool> executed;
   std::uint64_t ctas = 0, programs = 0, elements = 0;
-  bool found_planted = false;
-  bool needs_new_seed = false;  // accidental zero divisions
-  Findings findings;            // arguments that cannot be set up
+  bool found_planted = false;  // the comparison saw a change that was made for it to see
+  bool spec_repeats = true;    // the spec, run a second time, equals itself; looked at where the job asks
+  unsigned least_lanes = domain::kRepetitions;  // repetitions that every compared output was compared on
+  bool needs_new_seed = false;                  // accidental zero divisions
+  Findings findings;                            // arguments that cannot be set up
 
   bool is_equal() const {
     return findings.empty() && !spec_stop && !candidate_stop && mismatches.empty() && !needs_new_seed;
@@ -59,10 +61,17 @@ struct ShapeJob {
   std::uint64_t step_budget = 0;
   std::function<bool(std::string_view phase, std::uint64_t done, std::uint64_t all)> progress;
   bool watches_races = true;
+  bool repeats_spec = false;
 };
 ShapeResult run_shape(const ShapeJob& job);
 
-// Which single output element of a buffer differs, for sparse probing: runs the shape without the checker.
-bool still_differs(const ShapeJob& job, const std::string& buffer, std::uint64_t element);
+// One output element of both sides, for sparse probing: the shape runs without the checker. Probes of one job have one
+// seed, so that their residues can be compared.
+struct Probe {
+  bool is_good = false;  // both sides ran and the element is a float on both
+  bool differs = false;
+  std::array<std::uint32_t, domain::kLanes> spec{}, candidate{};
+};
+Probe probe(const ShapeJob& job, const std::string& buffer, std::uint64_t element);
 
 }  // namespace plumb::prove

@@ -36,58 +36,99 @@ std::string element_name(const task::Bound& bound, const std::string& buffer, st
   return fmt::format("{}[{}]", buffer, fmt::join(index, ", "));
 }
 
-std::vector<std::string> support_of(const ShapeJob& job, const Mismatch& mismatch,
-                                    std::chrono::duration<double> limit) {
-  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+namespace {
+
+std::vector<Range> float_inputs(const task::Bound& bound) {
   std::vector<Range> ranges;
   std::uint32_t tensor = 0;
-  for (const task::BoundArg& arg : job.setup.bound.args) {
+  for (const task::BoundArg& arg : bound.args) {
     if (!arg.is_tensor) continue;
     ++tensor;
     if (arg.role != task::Role::Out && arg.type.find('f') != std::string::npos) {
       ranges.push_back({arg.name, tensor, 0, arg.elements});
     }
   }
-  const auto differs = [&] {
-    ShapeJob probe = job;
-    probe.field.is_zero = [ranges](std::uint32_t which, std::uint64_t index) {
-      for (const Range& range : ranges) {
-        if (range.tensor == which) return index < range.begin || index >= range.end;
-      }
-      return false;
-    };
-    return still_differs(probe, mismatch.buffer, mismatch.element);
+  return ranges;
+}
+
+std::function<bool(std::uint32_t, std::uint64_t)> zero_outside(std::vector<Range> ranges) {
+  return [ranges = std::move(ranges)](std::uint32_t tensor, std::uint64_t index) {
+    for (const Range& range : ranges) {
+      if (range.tensor == tensor) return index < range.begin || index >= range.end;
+    }
+    return false;
   };
-  bool is_out_of_time = false;
+}
+
+}  // namespace
+
+Support support_of(const ShapeJob& job, const Mismatch& mismatch, std::chrono::duration<double> limit) {
+  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+  std::vector<Range> ranges = float_inputs(job.setup.bound);
+  const auto probed = [&] {
+    ShapeJob sparse = job;
+    sparse.field.is_zero = zero_outside(ranges);
+    return probe(sparse, mismatch.buffer, mismatch.element);
+  };
+  // With this range in its place, does the difference stand?
+  const auto try_range = [&](Range& range, std::uint64_t first, std::uint64_t last) {
+    const Range before = range;
+    range.begin = first;
+    range.end = last;
+    if (probed().differs) return true;
+    range = before;
+    return false;
+  };
+  bool has_learnt = false;
   for (Range& range : ranges) {
-    while (range.end - range.begin > 0 && !is_out_of_time) {
-      const Range before = range;
+    if (Clock::now() > end) break;
+    if (try_range(range, range.begin, range.begin)) {  // nothing of it is needed
+      has_learnt = true;
+      continue;
+    }
+    while (range.end - range.begin > 1 && Clock::now() < end) {
       const std::uint64_t middle = range.begin + (range.end - range.begin) / 2;
-      range.end = middle;
-      if (range.end > range.begin && differs()) continue;
-      range = before;
-      range.begin = middle;
-      if (range.begin < range.end && range.begin != before.begin && differs()) continue;
-      range = before;
-      if (range.end - range.begin == 1) {
-        range.end = range.begin;  // is this one needed at all?
-        if (!differs()) range = before;
-      }
-      is_out_of_time = Clock::now() > end;
-      break;
+      if (!try_range(range, range.begin, middle) && !try_range(range, middle, range.end)) break;
+      has_learnt = true;
     }
   }
-  std::vector<std::string> out;
+  Support support;
+  if (!has_learnt) return support;
+  support.is_zero = zero_outside(ranges);
   for (const Range& range : ranges) {
     const std::uint64_t count = range.end - range.begin;
     if (count == 1) {
-      out.push_back(element_name(job.setup.bound, range.name, range.begin));
+      support.elements.push_back(fmt::format("`{}`", element_name(job.setup.bound, range.name, range.begin)));
     } else if (count > 1) {
-      out.push_back(fmt::format("{} to {} ({} elements)", element_name(job.setup.bound, range.name, range.begin),
-                                element_name(job.setup.bound, range.name, range.end - 1), count));
+      support.elements.push_back(fmt::format("`{}` to `{}`", element_name(job.setup.bound, range.name, range.begin),
+                                             element_name(job.setup.bound, range.name, range.end - 1)));
     }
   }
-  return out;
+  const Probe with = probed();
+  for (Range& range : ranges) range.end = range.begin;
+  const Probe without = probed();
+  if (with.is_good && without.is_good) {
+    const bool spec_depends = with.spec != without.spec, candidate_depends = with.candidate != without.candidate;
+    support.kind = spec_depends && !candidate_depends   ? Support::Kind::Lacks
+                   : candidate_depends && !spec_depends ? Support::Kind::Extra
+                                                        : Support::Kind::Differs;
+  }
+  return support;
+}
+
+std::string text(const Support& support, const std::string& output) {
+  if (support.elements.empty()) return {};
+  const std::string inputs = fmt::format("{}", fmt::join(support.elements, ", "));
+  switch (support.kind) {
+    case Support::Kind::Lacks:
+      return fmt::format("`{}` lacks what the source makes of {}", output, inputs);
+    case Support::Kind::Extra:
+      return fmt::format("`{}` has a part made of {}, which the source has not", output, inputs);
+    case Support::Kind::Differs:
+    case Support::Kind::Unknown:
+      break;
+  }
+  return fmt::format("with all other inputs zero, the two make different things of {}", inputs);
 }
 
 }  // namespace plumb::prove

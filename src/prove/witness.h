@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,9 +12,21 @@
 
 namespace plumb::prove {
 
-// "a_ptr[3, 64], b_ptr[64, 17]": the input elements that the difference needs; empty when it stands on none or the time
-// ran out before anything was learnt.
-std::vector<std::string> support_of(const ShapeJob& job, const Mismatch& mismatch, std::chrono::duration<double> limit);
+struct Support {
+  enum class Kind : std::uint8_t {
+    Unknown,
+    Lacks,    // the candidate is the same without these inputs, the source is not
+    Extra,    // the other way round
+    Differs,  // both depend on them, differently
+  };
+  Kind kind = Kind::Unknown;
+  std::vector<std::string> elements;  // "a_ptr[3, 64]"; empty when nothing was learnt in time
+  // Of the inputs that may be zero.
+  std::function<bool(std::uint32_t tensor, std::uint64_t index)> is_zero;
+};
+Support support_of(const ShapeJob& job, const Mismatch& mismatch, std::chrono::duration<double> limit);
+// "the candidate lacks what the source makes of `a_ptr[3, 64]`, `b_ptr[64, 17]`"; empty without elements.
+std::string text(const Support& support, const std::string& output);
 
 // "c_ptr[3, 17]" by the argument's shape.
 std::string element_name(const task::Bound& bound, const std::string& buffer, std::uint64_t element);

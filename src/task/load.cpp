@@ -43,6 +43,10 @@ class Loader {
       : task_(task), reader_(task.toml, {kTaskKey, kTaskType, kTaskValue}, findings), findings_(findings) {}
 
   void run() {
+    if (task_.toml.value.empty()) {
+      findings_.add(kTaskMissing, "the file holds no task", reader_.place(""));
+      return;
+    }
     reader_.only("", {"kernel", "grid", "constexpr", "args", "shapes", "tolerance"}, "a task");
     kernel();
     grid();

@@ -234,6 +234,8 @@ class Field {
   Signature signature(Real a) const;
   Sign sign(Format f, Real a) const;
   double degree(Real a) const;  // numerator and denominator together
+  // Repetitions in which the value is known: fewer than kRepetitions after an accidental division by zero.
+  unsigned repetitions(Real a) const;
   // All residues as canonical integers, for messages and tests; a concrete value is lifted.
   std::array<std::uint32_t, kLanes> residues(Format f, Real a);
   Facts facts() const;

@@ -133,6 +133,11 @@ double Field::degree(Real a) const {
   return double{v.numerator} + double{v.denominator};
 }
 
+unsigned Field::repetitions(Real a) const {
+  if (a.is_concrete()) return kRepetitions;
+  return static_cast<unsigned>(std::popcount(inner_->peek(a.id).valid & ((1U << kRepetitions) - 1)));
+}
+
 std::array<std::uint32_t, kLanes> Field::residues(Format f, Real a) {
   const Residues plain = from_form(inner_->shared.modulus, inner_->get(inner_->operand(f, a)).residues);
   std::array<std::uint32_t, kLanes> lanes;

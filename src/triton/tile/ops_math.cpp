@@ -264,6 +264,19 @@ Format operand_format(Context<D>& context, DType type, Arguments<D>& arguments) 
   context.unmodelled(kUnsupported, fmt::format("the input precision `{}` is not supported", precision));
 }
 
+// Operands as a product reads them. Which way tf32 rounds is not the source's to say: cutting bits off is the coarsest
+// that it allows. `cut` keeps the rounded ones.
+template <class D>
+const typename D::Real* operands(Context<D>& context, const Block<D>& block, Format format,
+                                 std::vector<typename D::Real>& cut) {
+  if (format != Format::Tf32) return block.reals.data();
+  cut.reserve(block.reals.size());
+  for (const typename D::Real& real : block.reals) {
+    cut.push_back(context.domain.convert(Format::Tf32, Format::F32, real, {.round = domain::Round::Rz}));
+  }
+  return cut.data();
+}
+
 // An undefined element of a reaches its row of the product, one of b its column.
 template <class D>
 void spread_dot_undefined(Block<D>& out, const Block<D>& a, const Block<D>& b, const Block<D>* acc, const Extents& e) {
@@ -315,10 +328,13 @@ Value<D> op_dot(Context<D>& context, Arguments<D>& arguments) {
     shape.b = operand_format(context, b->type.element, arguments);
     shape.acc = format(type.element);
   }
+  std::vector<typename D::Real> cut_a, cut_b;
+  const auto* a_reals = operands(context, *a, shape.a, cut_a);
+  const auto* b_reals = operands(context, *b, shape.b, cut_b);
   for (std::size_t batch = 0; batch < extents.batch; ++batch) {
     if (out->is_real()) {
       auto* c = out->reals.data() + batch * c_size;
-      context.domain.dot(shape, a->reals.data() + batch * a_size, b->reals.data() + batch * b_size, c, c);
+      context.domain.dot(shape, a_reals + batch * a_size, b_reals + batch * b_size, c, c);
     } else {
       int_dot(extents.m, extents.n, extents.k, a->ints.data() + batch * a_size, b->ints.data() + batch * b_size,
               out->ints.data() + batch * c_size);

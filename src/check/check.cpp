@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "check/codes.h"
+#include "check/facts.h"
+#include "check/log.h"
+#include "check/message.h"
+#include "check/race.h"
+
+namespace plumb::check {
+
+struct Collector::Inner {
+  ptx::CheckedModule module;  // findings point into its source
+  std::vector<InstrFacts> facts;
+  machine::Launch launch;
+  const domain::Memory* memory = nullptr;
+
+  std::mutex mutex;  // guards what follows
+  Conflicts conflicts;
+  std::vector<CtaFootprint> footprints;
+  bool has_fence = false, has_strong = false, has_release = false;
+
+  void take(std::uint64_t cta, CtaLog log) {
+    const std::lock_guard lock(mutex);
+    conflicts.merge(log.conflicts);
+    footprints.push_back({cta, std::move(log.footprint)});
+    has_fence |= log.has_fence;
+    has_strong |= log.has_strong;
+    has_release |= log.has_release;
+  }
+  bool may_be_ordered_otherwise() const { return has_release || (has_fence && has_strong); }
+};
+
+namespace {
+
+// A checker that hands its log over when its CTA is done.
+class Watch final : public machine::Observer {
+ public:
+  Watch(RaceChecker checker, std::function<void(CtaLog)> take) : checker_(std::move(checker)), take_(std::move(take)) {}
+  ~Watch() override { take_(checker_.finish()); }
+  Watch(const Watch&) = delete;  // a log is handed over once
+  Watch& operator=(const Watch&) = delete;
+
+  void access(const machine::Access& access) override { checker_.access(access); }
+  void async_copy_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, const std::uint64_t* shared,
+                         const std::uint64_t* global, std::uint32_t size, const std::uint32_t* source_size) override {
+    checker_.async_copy_issued(id, instr, who, shared, global, size, source_size);
+  }
+  void async_copy_waited(std::uint64_t id, machine::WarpMask who) override { checker_.async_copy_waited(id, who); }
+  void barrier_arrived(std::uint32_t instr, std::uint32_t barrier, machine::WarpMask who) override {
+    checker_.barrier_arrived(instr, barrier, who);
+  }
+  void barrier_completed(std::uint32_t barrier, std::span<const machine::WarpMask> participants) override {
+    checker_.barrier_completed(barrier, participants);
+  }
+  void warp_synchronized(std::uint32_t instr, machine::WarpMask who) override {
+    checker_.warp_synchronized(instr, who);
+  }
+  void fence(std::uint32_t instr, machine::WarpMask who, machine::Scope scope) override {
+    checker_.fence(instr, who, scope);
+  }
+  void exited(machine::WarpMask who) override { checker_.exited(who); }
+
+ private:
+  RaceChecker checker_;
+  std::function<void(CtaLog)> take_;
+};
+
+bool could_be_ordered_by_flags(const Code* code) {
+  return code == &kRaceShared || code == &kRaceGlobal || code == &kRaceCrossCta || code == &kAtomicMix;
+}
+
+// Instructions whose results differ from one schedule to the next.
+void add_unstable_values(const std::vector<InstrFacts>& facts, const std::vector<bool>& executed, Report& report) {
+  std::set<std::string> atomics;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    if (i < executed.size() && !executed[i]) continue;
+    const InstrFacts& instr = facts[i];
+    if (instr.is_schedule_value) {
+      report.unknowns.add(kScheduleValue,
+                          fmt::format("`{}` reads a value that depends on the schedule or the machine", instr.opcode),
+                          instr.place);
+    }
+    if (instr.is_result_used) {
+      report.unknowns.add(
+          kAtomicResult,
+          fmt::format("the result of `{}` is used, and it depends on the order of arrival", instr.opcode), instr.place);
+    }
+    if (instr.is_float_atomic) atomics.insert(fmt::format("`{}` at line {}", instr.opcode, instr.line));
+  }
+  for (const std::string& atomic : atomics) {
+    report.nondeterminism.push_back(atomic + " adds floats in any order: the rounding differs from run to run");
+  }
+}
+
+}  // namespace
+
+Collector::Collector(ptx::CheckedModule module, const ptx::Function& entry, const machine::Launch& launch,
+                     const domain::Memory* memory, const std::function<Place(std::uint32_t)>& place) {
+  std::vector<InstrFacts> facts = facts_of(*module, entry, place);
+  inner_.reset(new Inner{std::move(module), std::move(facts), launch, memory, {}, {}, {}, false, false, false});
+}
+
+Collector::~Collector() = default;
+
+std::unique_ptr<machine::Observer> Collector::observe(std::uint64_t cta) {
+  const auto threads = static_cast<unsigned>(inner_->launch.block.count());
+  return std::make_unique<Watch>(RaceChecker(inner_->facts, threads, cta),
+                                 [inner = inner_.get(), cta](CtaLog log) { inner->take(cta, std::move(log)); });
+}
+
+Report Collector::finish(const std::vector<bool>& executed) {
+  Inner& inner = *inner_;
+  const std::lock_guard lock(inner.mutex);
+  std::sort(inner.footprints.begin(), inner.footprints.end(),
+            [](const CtaFootprint& a, const CtaFootprint& b) { return a.cta < b.cta; });
+  std::vector<std::uint64_t> ops;
+  for (const InstrFacts& facts : inner.facts) ops.push_back(facts.commuting_op);
+  inner.conflicts.merge(cross_cta_conflicts(inner.footprints, ops));
+
+  Report report;
+  const Scene scene{inner.facts, inner.launch.grid, inner.launch.block, inner.memory};
+  std::vector<Conflict> conflicts;
+  for (const auto& [key, conflict] : inner.conflicts.all()) conflicts.push_back(conflict);
+  std::sort(conflicts.begin(), conflicts.end(), [](const Conflict& a, const Conflict& b) {
+    return std::tie(a.later.instr, a.earlier.instr, a.code->id) < std::tie(b.later.instr, b.earlier.instr, b.code->id);
+  });
+  for (const Conflict& conflict : conflicts) {
+    Finding finding = describe(scene, conflict);
+    if (inner.may_be_ordered_otherwise() && could_be_ordered_by_flags(finding.code)) {
+      finding.message += "; fences and flags might, but are not followed";
+      finding.code = &kOrderUnmodelled;
+      report.unknowns.add(std::move(finding));
+    } else {
+      report.findings.add(std::move(finding));
+    }
+  }
+  add_unstable_values(inner.facts, executed, report);
+  return report;
+}
+
+}  // namespace plumb::check

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the observer of one CTA leaves behind: conflicts, one per cause, and the CTA's footprint in global memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "base/finding.h"
+#include "machine/observer.h"
+
+namespace plumb::check {
+
+inline constexpr std::uint32_t kNoInstr = ~0U;
+
+// One side of a conflict.
+struct Site {
+  std::uint32_t instr = kNoInstr;
+  std::uint32_t thread = 0;  // linear in its CTA
+  std::uint64_t cta = 0;
+};
+
+struct Conflict {
+  const Code* code = nullptr;
+  Site earlier, later;
+  machine::MemorySpace space = machine::MemorySpace::Shared;
+  std::uint64_t address = 0;  // first byte that both touch
+  std::uint32_t bytes = 0;
+  bool is_earlier_read = false, is_later_read = false;
+  std::uint64_t count = 1;
+};
+
+// Keeps the first conflict of each (code, earlier instruction, later instruction) and counts the others.
+class Conflicts {
+ public:
+  void add(const Conflict& conflict);
+  void merge(const Conflicts& other);
+  const auto& all() const { return all_; }
+
+ private:
+  std::map<std::tuple<const Code*, std::uint32_t, std::uint32_t>, Conflict> all_;
+};
+
+struct Interval {
+  std::uint64_t begin = 0, end = 0;
+  std::uint32_t instr = 0;
+  machine::AccessKind kind = machine::AccessKind::Read;
+};
+
+// Byte ranges of global memory that one CTA touched, merged where one instruction's ranges meet.
+class Footprint {
+ public:
+  void add(std::uint64_t begin, std::uint64_t end, std::uint32_t instr, machine::AccessKind kind);
+  std::vector<Interval> take();
+
+ private:
+  void compact();
+  std::vector<Interval> intervals_;
+  std::size_t limit_ = 1 << 14;
+};
+
+struct CtaLog {
+  Conflicts conflicts;
+  std::vector<Interval> footprint;
+  // Seen in this CTA: what could order accesses in ways that are not followed.
+  bool has_fence = false, has_strong = false, has_release = false;
+};
+
+// Conflicts between CTAs. `logs[i]` is the footprint of CTA `ctas[i]`.
+struct CtaFootprint {
+  std::uint64_t cta = 0;
+  std::vector<Interval> intervals;
+};
+Conflicts cross_cta_conflicts(const std::vector<CtaFootprint>& footprints,
+                              const std::vector<std::uint64_t>& commuting_op_of_instr);
+
+}  // namespace plumb::check

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/message.h"
+
+#include <fmt/format.h>
+
+#include "check/clock.h"
+#include "check/codes.h"
+
+namespace plumb::check {
+
+namespace {
+
+using machine::Dim3;
+
+std::string position(std::uint64_t linear, const Dim3& extent) {
+  if (extent.y == 1 && extent.z == 1) return fmt::format("{}", linear);
+  return fmt::format("({}, {}, {})", linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y);
+}
+
+std::string thread_name(const Scene& scene, const Site& site) { return "thread " + position(site.thread, scene.block); }
+
+std::string cta_name(const Scene& scene, const Site& site) { return "CTA " + position(site.cta, scene.grid); }
+
+std::string bytes_name(const Scene& scene, const Conflict& conflict) {
+  const std::string count = conflict.bytes == 1 ? "the byte" : fmt::format("the {} bytes", conflict.bytes);
+  if (conflict.space == machine::MemorySpace::Shared) {
+    return fmt::format("{} at shared offset {}", count, conflict.address);
+  }
+  if (scene.memory != nullptr) {
+    if (const domain::Buffer* buffer = scene.memory->find(conflict.address, 1)) {
+      return fmt::format("{} at byte {} of `{}`", count, conflict.address - buffer->address, buffer->name);
+    }
+  }
+  return fmt::format("{} at global address {:#x}", count, conflict.address);
+}
+
+std::string does(bool is_read) { return is_read ? "reads" : "writes"; }
+
+// The wait that should have covered the copy: the nearest one before the access in the text.
+const InstrFacts* last_wait(const Scene& scene, std::uint32_t instr) {
+  for (std::uint32_t at = instr; at-- > 0;) {
+    if (scene.facts[at].is_copy_wait) return &scene.facts[at];
+  }
+  return nullptr;
+}
+
+std::string barrier_hint(const Scene& scene, const Conflict& conflict) {
+  const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
+  const InstrFacts& later = scene.facts[conflict.later.instr];
+  const bool is_one_warp = conflict.earlier.thread / kWarpLanes == conflict.later.thread / kWarpLanes;
+  const char* barrier = is_one_warp ? "a `bar.warp.sync` or `bar.sync 0`" : "a `bar.sync 0`";
+  if (earlier.line < later.line) {
+    return fmt::format("put {} between line {} and line {}", barrier, earlier.line, later.line);
+  }
+  if (earlier.line > later.line) {
+    return fmt::format("put {} on the way from line {} back to line {}", barrier, earlier.line, later.line);
+  }
+  return fmt::format("let one thread own each place at line {}", later.line);
+}
+
+void describe_race(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
+  const InstrFacts& later = scene.facts[conflict.later.instr];
+  finding.message =
+      fmt::format("`{}` of {} {} {} that {} {} with `{}` at line {}, and nothing orders the two", later.opcode,
+                  thread_name(scene, conflict.later), does(conflict.is_later_read), bytes_name(scene, conflict),
+                  thread_name(scene, conflict.earlier), does(conflict.is_earlier_read), earlier.opcode, earlier.line);
+  finding.hint = barrier_hint(scene, conflict);
+}
+
+void describe_unwaited(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const InstrFacts& copy = scene.facts[conflict.earlier.instr];
+  const InstrFacts& later = scene.facts[conflict.later.instr];
+  finding.message = fmt::format("`{}` of {} {} {} while the `cp.async` that {} issued at line {} is still in flight",
+                                later.opcode, thread_name(scene, conflict.later), does(conflict.is_later_read),
+                                bytes_name(scene, conflict), thread_name(scene, conflict.earlier), copy.line);
+  const InstrFacts* wait = last_wait(scene, conflict.later.instr);
+  if (wait == nullptr) {
+    finding.hint =
+        fmt::format("put a `cp.async.wait_group` and a barrier between line {} and line {}", copy.line, later.line);
+    return;
+  }
+  finding.notes.push_back(
+      {fmt::format("the last wait before it in the text, at line {}, does not cover the copy", wait->line),
+       wait->place});
+  finding.hint =
+      fmt::format("let the wait at line {} leave fewer groups pending, or commit the copy's group earlier", wait->line);
+}
+
+void describe_cross_cta(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
+  const InstrFacts& later = scene.facts[conflict.later.instr];
+  finding.message =
+      fmt::format("`{}` of {} {} {} that {} {} with `{}` at line {}, and CTAs are not ordered", later.opcode,
+                  cta_name(scene, conflict.later), does(conflict.is_later_read), bytes_name(scene, conflict),
+                  cta_name(scene, conflict.earlier), does(conflict.is_earlier_read), earlier.opcode, earlier.line);
+  finding.hint = "let each CTA write its own elements; look at the offsets made from `%ctaid` and the tail predicates";
+}
+
+void describe_reentry(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  finding.message = fmt::format(
+      "`{}` of {} arrives at barrier {}, but nothing tells it that the barrier's previous round, in which {} waited, "
+      "is over",
+      scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later), conflict.address,
+      thread_name(scene, conflict.earlier));
+  finding.hint = "use another barrier number, or synchronise with those who waited before arriving again";
+}
+
+}  // namespace
+
+Finding describe(const Scene& scene, const Conflict& conflict) {
+  Finding finding;
+  finding.code = conflict.code;
+  finding.place = scene.facts[conflict.later.instr].place;
+  const Code* code = conflict.code;
+  if (code == &kBarrierReentry) {
+    describe_reentry(scene, conflict, finding);
+    return finding;
+  }
+  if (code == &kUnwaitedExit) {
+    finding.severity = Severity::Warning;
+    finding.message = fmt::format("{} exits while its `cp.async` at line {} is in flight",
+                                  thread_name(scene, conflict.later), scene.facts[conflict.later.instr].line);
+    finding.hint = "put `cp.async.wait_all` before `ret`";
+    return finding;
+  }
+  if (code == &kUnwaitedRead || code == &kUnwaitedWrite || code == &kOverlappingCopies) {
+    describe_unwaited(scene, conflict, finding);
+  } else if (conflict.earlier.cta != conflict.later.cta) {
+    describe_cross_cta(scene, conflict, finding);
+  } else {
+    describe_race(scene, conflict, finding);
+  }
+  if (code == &kDuplicateWrite) {
+    finding.severity = Severity::Note;
+    finding.message += "; both write the same value";
+    finding.hint.clear();
+  }
+  if (conflict.earlier.instr != conflict.later.instr) {
+    finding.notes.insert(finding.notes.begin(),
+                         {"the other access is here", scene.facts[conflict.earlier.instr].place});
+  }
+  if (conflict.count > 1) {
+    finding.notes.push_back({fmt::format("seen {} times in this run; this is one example", conflict.count), {}});
+  }
+  return finding;
+}
+
+}  // namespace plumb::check

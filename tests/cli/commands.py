@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands do on good input: proofs and their exit codes, arrays in and out, tools, run logs and replays."""
+import json
+import os
+import struct
+
+from harness import CORPUS, SOURCE, plumb, read, run_tests, same, write
+
+TASK = os.path.join(CORPUS, "vector_add")
+PTX = os.path.join(TASK, "sm_89", "vector_add.ptx")
+HEADER = '//! entry = "vector_add"\n//! block = [128]\n//! divisible_by_16 = true\n' \
+         '//! params = ["x_ptr", "y_ptr", "out_ptr", "n", "null", "null"]\n'
+CANDIDATE = HEADER + read(PTX)
+
+
+def with_subtraction(text):
+    """The same kernel, computing x - y: a different function."""
+    assert text.count("add.f32") >= 1
+    return text.replace("add.f32", "sub.f32")
+
+
+def events(path):
+    return [json.loads(line) for line in read(path).splitlines()]
+
+
+def npy(path, kind, shape, data):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}".encode()
+    return write(path, b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data)
+
+
+def npy_data(path):
+    content = read(path, "rb")
+    assert content[:8] == b"\x93NUMPY\x01\x00", content[:8]
+    begin = 10 + int.from_bytes(content[8:10], "little")
+    same(begin % 64, 0, "alignment of the data")
+    return content[10:begin].decode(), content[begin:]
+
+
+def test_prove_says_proved_and_exits_0():
+    result = plumb("prove", TASK, PTX, "--json")
+    same((result.code, result.err), (0, ""))
+    proof = json.loads(result.out)
+    same((proof["verdict"], proof["contract"]), ("proved", "kept"))
+    assert 0 < proof["failure_probability"] < 2**-40
+    same(len(proof["shapes"]), 3, "shapes that the aligned code claims")
+    for key in ("assumptions", "findings", "seconds"):
+        assert key in proof, key
+
+
+def test_prove_says_different_and_exits_1():
+    write("sub.json", read(os.path.join(TASK, "sm_89", "vector_add.json")))
+    write("sub.ptx", with_subtraction(read(PTX)))
+    result = plumb("prove", TASK, "sub.ptx", "--json")
+    same((result.code, json.loads(result.out)["verdict"]), (1, "different"))
+    text = plumb("prove", TASK, "sub.ptx")
+    assert "out_ptr[" in text.out, text.out
+
+
+def test_shapes_of_the_command_line_replace_the_task_s():
+    proof = json.loads(plumb("prove", TASK, PTX, "--json", "--shape", "n=4096", "--shape", "n=16").out)
+    same([shape["shape"] for shape in proof["shapes"]], ["n=4096", "n=16"])
+
+
+def test_a_seed_repeats_a_proof():
+    one, two = (json.loads(plumb("prove", TASK, PTX, "--json", "--seed", "7").out) for _ in range(2))
+    same(one["primes"], two["primes"])
+    same(one["seed"], 7)
+
+
+def test_a_certificate_holds_until_the_code_changes():
+    write("a.json", read(os.path.join(TASK, "sm_89", "vector_add.json")))
+    write("a.ptx", read(PTX))
+    same(plumb("prove", TASK, "a.ptx", "--certificate", "cert.json").code, 0)
+    same(plumb("prove", TASK, "a.ptx", "--recheck", "cert.json").code, 0)
+    write("a.ptx", read(PTX) + "\n// another text\n")
+    same(plumb("prove", TASK, "a.ptx", "--recheck", "cert.json").code, 1)
+
+
+def test_nothing_coloured_goes_into_a_pipe():
+    for arguments in (["prove", TASK, PTX], ["doctor"], ["isa", "add"], ["explain", "race.shared"]):
+        result = plumb(*arguments)
+        same(result.code, 0, arguments)
+        assert "\x1b" not in result.out + result.err, arguments
+
+
+def test_check_validates_and_looks_for_races():
+    result = plumb("check", PTX, "--json")
+    same((result.code, json.loads(result.out)["valid"]), (0, True))
+    softmax = os.path.join(CORPUS, "softmax")
+    same(plumb("check", os.path.join(softmax, "sm_89", "softmax.ptx"), "--task", softmax).code, 0)
+    text = read(os.path.join(softmax, "sm_89", "softmax.ptx"))
+    write("race.json", read(os.path.join(softmax, "sm_89", "softmax.json")))
+    write("race.ptx", text.replace("bar.sync", "// bar.sync", 1))
+    result = plumb("check", "race.ptx", "--task", softmax, "--json")
+    same(result.code, 1)
+    assert "race.shared" in [finding["code"] for finding in json.loads(result.out)["findings"]], result.out
+
+
+def test_run_adds_the_arrays_that_it_is_given():
+    x = [float(i) for i in range(48)]
+    y = [0.5 * i - 7 for i in range(46)] + [float("inf"), 1e-45]
+    npy("x.npy", "<f4", [48], struct.pack("<48f", *x))
+    npy("y.npy", "<f4", [48], struct.pack("<48f", *y))
+    result = plumb("run", TASK, PTX, "--shape", "n=48", "--input", "x_ptr=x.npy", "--input", "y_ptr=y.npy", "--out", "o",
+                   "--compare", "--json")
+    same(result.code, 0)
+    header, data = npy_data("o/out_ptr.npy")
+    assert "'<f4'" in header and "(48,)" in header, header
+    wanted = [struct.unpack("<f", struct.pack("<f", a + b))[0] for a, b in zip(x, y)]
+    same(list(struct.unpack("<48f", data)), wanted)
+    same(json.loads(result.out)["outputs"][0]["against_triton"]["outside_tolerance"], 0)
+
+
+def test_run_holds_bf16_as_bits():
+    task = os.path.join(CORPUS, "swiglu")
+    zeros, ones = struct.pack("<48H", *[0] * 48), struct.pack("<48H", *[0x3F80] * 48)
+    npy("gate.npy", "<u2", [48], zeros)
+    npy("up.npy", "<i2", [48], ones)
+    arguments = ["run", task, os.path.join(task, "sm_80", "swiglu.ptx"), "--shape", "n=48", "--out", "."]
+    same(plumb(*arguments, "--input", "gate_ptr=gate.npy", "--input", "up_ptr=up.npy").code, 0)
+    header, data = npy_data("out_ptr.npy")
+    assert "'<u2'" in header, header
+    same(data, zeros, "0 * sigmoid(0) * 1")
+    npy("gate.npy", "<f2", [48], zeros)
+    same(plumb(*arguments, "--input", "gate_ptr=gate.npy").code, 2)
+
+
+def test_fmt_is_stable_and_checked():
+    write("a.ptx", read(PTX))
+    same(plumb("fmt", "a.ptx", "--check").code, 1)
+    shown = plumb("fmt", "a.ptx")
+    same(shown.code, 0)
+    same(plumb("fmt", "a.ptx", "--write").code, 0)
+    same(read("a.ptx"), shown.out)
+    same(plumb("fmt", "a.ptx", "--check").code, 0)
+    write("a.json", read(os.path.join(TASK, "sm_89", "vector_add.json")))
+    same(plumb("prove", TASK, "a.ptx").code, 0)
+
+
+def test_isa_and_explain_answer():
+    forms = json.loads(plumb("isa", "cp.async", "--json").out)["forms"]
+    assert any("cp.async.commit_group" in line for form in forms for line in form["syntax"]), forms
+    codes = [code["code"] for code in json.loads(plumb("explain", "--json").out)["codes"]]
+    same(len(codes), len(set(codes)), "codes are unique")
+    for code in codes:
+        explained = json.loads(plumb("explain", code, "--json").out)
+        assert explained["summary"] and explained["explanation"], code
+
+
+def test_doctor_finds_python():
+    result = plumb("doctor", "--json")
+    same((result.code, json.loads(result.out)["python3"]["here"]), (0, True))
+    result = plumb("doctor", "--json", env={"PATH": "/nowhere"})
+    same((result.code, json.loads(result.out)["can_prove"]), (1, False))
+
+
+def test_tools_are_described_and_take_only_what_their_schema_allows():
+    tools = json.loads(plumb("tool", "--list", "--json").out)["tools"]
+    names = {tool["name"] for tool in tools}
+    assert {"task", "write_candidate", "patch_candidate", "read_candidate", "assemble", "check", "prove", "run", "isa",
+            "explain"} <= names, names
+    for arguments in (["prove", '{"shape": 3}'], ["prove", '{"shapes": [{"n": "x"}]}'], ["write_candidate"],
+                      ["frobnicate"], ["isa", '{"query": 3}'], ["isa", "not json"]):
+        same(plumb("tool", *arguments, "--task", TASK).code, 2, arguments)
+
+
+def test_tools_do_not_leave_the_run_folder():
+    os.mkdir("run")
+    write("secret.ptx", "secret")
+    os.symlink(os.path.abspath("secret.ptx"), "run/link.ptx")
+    for name in ("../secret.ptx", "/etc/x.ptx", "a/b.ptx", ".hidden.ptx", "x.txt", "", ".ptx", "-x.ptx", "link.ptx",
+                 "a\0.ptx"):
+        for tool in ("write_candidate", "read_candidate", "assemble", "prove"):
+            data = {"file": name, **({"text": "x"} if tool == "write_candidate" else {})}
+            result = plumb("tool", tool, json.dumps(data), "--folder", "run", "--task", TASK)
+            same(result.code, 2, (tool, name))
+            assert "secret" not in result.out.replace(name, ""), result.out
+    same(read("secret.ptx"), "secret")
+    same(os.listdir("run"), ["link.ptx"])
+
+
+def record(log):
+    """A short true history: a wrong kernel, a refused patch, the mend, the proof."""
+    def tool(*arguments, code=0):
+        result = plumb("tool", *arguments, "--task", TASK, "--target", "sm_89", "--log", log)
+        same(result.code, code, (arguments, result.out, result.err))
+        return json.loads(result.out)
+
+    tool("task", "{}", "--message", "What is it?")
+    write("draft.ptx", with_subtraction(CANDIDATE))
+    written = tool("write_candidate", "--text", "draft.ptx", "--message", "A first try.")
+    same(tool("prove", code=1)["verdict"], "different")
+    edits = [{"search": "no such text", "replace": ""}]
+    tool("patch_candidate", json.dumps({"base_sha256": written["sha256"], "edits": edits}), code=2)
+    tool("patch_candidate", json.dumps({"base_sha256": "0" * 64, "edits": []}), code=2)
+    whole = tool("read_candidate")["text"]
+    lines = [line for line in whole.splitlines(True) if "sub.f32" in line]
+    edits = [{"search": line, "replace": line.replace("sub.f32", "add.f32")} for line in lines]
+    patched = tool("patch_candidate", json.dumps({"base_sha256": written["sha256"], "edits": edits}))
+    same(read(os.path.join(os.path.dirname(log), patched["file"])), CANDIDATE)
+    same(tool("assemble")["accepts"], True)
+    same(tool("check")["verdict"], "proved")
+    same(tool("prove")["verdict"], "proved")
+    same(tool("run", '{"save": true}')["holds"], True)
+
+
+def lower(log, out, *more):
+    return plumb("lower", TASK, "--target", "sm_89", "--provider", "replay", "--log", log, "--out", out, *more)
+
+
+def test_a_recorded_run_replays_to_a_lowering():
+    record("rec/run.jsonl")
+    first = events("rec/run.jsonl")[0]
+    same((first["event"], first["task"], first["target"]), ("start", "vector_add", "sm_89"))
+    for _ in range(2):  # a second time over the first's files
+        result = lower("rec/run.jsonl", "out")
+        same(result.code, 0, result.out + result.err)
+    assert "A first try." in result.out, result.out
+    same(sorted(os.listdir("out")), ["run.jsonl", "vector_add.proof.json", "vector_add.ptx"])
+    same(read("out/vector_add.ptx"), CANDIDATE)
+    same(plumb("prove", TASK, "out/vector_add.ptx", "--recheck", "out/vector_add.proof.json").code, 0)
+    same([e["tool"] for e in events("out/run.jsonl") if e["event"] == "call"],
+         [e["tool"] for e in events("rec/run.jsonl") if e["event"] == "call"])
+    same(events("out/run.jsonl")[-1]["verdict"], "proved")
+    same(lower("out/run.jsonl", "again").code, 0, "the replay's own log replays")
+    assert os.getcwd() not in read("out/run.jsonl") + read("rec/run.jsonl"), "logs say where they were written"
+
+
+def test_a_replay_says_which_event_answers_differently():
+    record("rec/run.jsonl")
+    history = events("rec/run.jsonl")
+    for tool, change in (("prove", lambda e: e["output"].update(verdict="proved")),
+                         ("prove", lambda e: e["output"]["findings"][0].update(message="nothing")),
+                         ("assemble", lambda e: e["output"].update(accepts=False)),
+                         ("patch_candidate", lambda e: e.update(is_answer=True)),
+                         ("write_candidate", lambda e: e["input"].update(text=e["input"]["text"] + "\n"))):
+        altered = json.loads(json.dumps(history))
+        index = next(i for i, event in enumerate(altered) if event.get("tool") == tool)
+        change(altered[index])
+        write("altered.jsonl", "".join(json.dumps(event) + "\n" for event in altered))
+        result = lower("altered.jsonl", "out", "--json")
+        same(result.code, 1, tool)
+        finding = json.loads(result.out)["findings"][-1]
+        same((finding["code"], finding["line"]), ("agent.replay-differs", index + 1), tool)
+        assert f"event {index + 1}, `{tool}`" in finding["message"], finding
+        assert not os.path.exists("out/vector_add.ptx"), "no lowering from a replay that differs"
+
+
+def test_what_the_log_says_of_times_and_ptxas_does_not_count():
+    record("rec/run.jsonl")
+    altered = events("rec/run.jsonl")
+    for event in altered:
+        event["seconds"] = 1e6
+        if event.get("tool") == "assemble":
+            event["output"]["ptxas"] = {"is_here": False}
+        if event.get("tool") == "prove":
+            event["output"]["seconds"] = 1e6
+    write("altered.jsonl", "".join(json.dumps(event) + "\n" for event in altered))
+    same(lower("altered.jsonl", "out").code, 0)
+
+
+def test_the_word_of_a_log_makes_no_lowering():
+    """A log that ends with a wrong candidate, whatever it says, does not become a lowering."""
+    record("rec/run.jsonl")
+    history = events("rec/run.jsonl")
+    index = next(i for i, event in enumerate(history) if event.get("tool") == "prove")
+    history = history[: index + 1] + [{"event": "message", "role": "model", "text": "It is proved."},
+                                      {"event": "end", "verdict": "proved", "contract": "kept"}]
+    write("short.jsonl", "".join(json.dumps(event) + "\n" for event in history))
+    result = lower("short.jsonl", "out")
+    same(result.code, 1)
+    assert "agent.not-proved" in result.out, result.out
+    same(os.listdir("out"), ["run.jsonl"])
+
+
+def test_logs_that_do_not_fit_are_bad_input():
+    record("rec/run.jsonl")
+    lines = read("rec/run.jsonl").splitlines(True)
+    first = json.loads(lines[0])
+    for start in ({**first, "task": "other"}, {**first, "target": "sm_80"}, {**first, "task_sha256": "0" * 64},
+                  {**first, "format": "x"}, {"event": "call"}):
+        write("bad.jsonl", json.dumps(start) + "\n" + "".join(lines[1:]))
+        same(lower("bad.jsonl", "out").code, 2, start)
+    for text in ("", "{", "[]\n", "\0\1\2", lines[0] + '{"event": "frob"}\n', lines[0] + lines[1][:-20]):
+        write("bad.jsonl", text)
+        result = lower("bad.jsonl", "out")
+        same((result.code, result.err.count("error:")), (2, 1), text)
+
+
+def test_the_suite_s_lowerings_replay():
+    found = 0
+    for name in sorted(os.listdir(os.path.join(SOURCE, "suite"))):
+        task = os.path.join(SOURCE, "suite", name)
+        if not os.path.exists(os.path.join(task, "sm_89", "run.jsonl")):
+            continue
+        found += 1
+        result = plumb("lower", task, "--target", "sm_89", "--out", name)
+        same(result.code, 0, (name, result.out, result.err))
+        stored = read(os.path.join(task, "sm_89", name + ".ptx"))
+        same(read(os.path.join(name, name + ".ptx")), stored, name)
+        certificate = os.path.join(task, "sm_89", name + ".proof.json")
+        same(plumb("prove", task, os.path.join(name, name + ".ptx"), "--recheck", certificate).code, 0, name)
+    assert found >= 4, found
+
+
+if __name__ == "__main__":
+    run_tests(globals())
