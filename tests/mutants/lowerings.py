@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks the lowerings of suite/ in the ways of lowerings.json, and asks `plumb prove` about each.
+
+Usage: lowerings.py PLUMB ROOT [KERNEL...]. A mutant that is `proved` with its contract `kept` is a failure, and so is one
+whose first error has another code, or (where the finding points at an instruction) stands at another line.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def edited(text, edits):
+    for edit in edits:
+        pattern = re.compile(r"\s+".join(re.escape(word) for word in edit["find"].split()))
+        found = list(pattern.finditer(text))
+        assert found, f"`{edit['find']}` is not in the lowering"
+        if edit["which"] == "all":
+            text = pattern.sub(lambda _, new=edit["replace"]: new, text)
+        else:
+            at = found[-1 if edit["which"] == "last" else int(edit["which"]) - 1]
+            text = text[: at.start()] + edit["replace"] + text[at.end() :]
+    return text
+
+
+def judge(plumb, task, text, folder):
+    path = pathlib.Path(folder) / "mutant.ptx"
+    path.write_text(text)
+    done = subprocess.run([plumb, "prove", str(task), str(path), "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), f"exit code {done.returncode}: {done.stderr}"
+    return json.loads(done.stdout)
+
+
+def fault_of(answer, row):
+    if answer["verdict"] == "proved" and answer["contract"] == "kept":
+        return "it is proved, contract kept"
+    errors = [finding for finding in answer["findings"] if finding["severity"] == "error"]
+    first = errors[0] if errors else {"code": "none"}
+    if first["code"] != row["code"]:
+        return f"the first error is {first['code']}, not {row['code']}"
+    if "line" in row and first.get("line") != row["line"]:
+        return f"{row['code']} stands at line {first.get('line')}, not {row['line']}"
+    return None
+
+
+def main():
+    plumb, root, *kernels = sys.argv[1:]
+    root = pathlib.Path(root)
+    table = json.loads((root / "tests/mutants/lowerings.json").read_text())
+    failed = ran = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in kernels or table:
+            lowering = (root / "suite" / kernel / "sm_89" / f"{kernel}.ptx").read_text()
+            for row in table[kernel]:
+                ran += 1
+                fault = fault_of(judge(plumb, root / "suite" / kernel, edited(lowering, row["edits"]), folder), row)
+                if fault:
+                    failed += 1
+                    print(f"FAIL  {kernel}: {row['name']}: {fault}")
+    print(f"{ran - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
