@@ -150,7 +150,7 @@ struct Guard {
 };
 
 struct Instr {
-  Form form{};  // row of the form table; see form.h
+  Form form{};              // row of the form table; see form.h
   std::string_view opcode;  // the first word as written; a row may have several (`add` and `addc`)
   std::optional<Guard> guard;
   std::vector<Mod> mods;          // every dotted word after the opcode, in the order written, types included

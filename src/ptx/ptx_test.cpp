@@ -58,8 +58,9 @@ TEST(Ptx, CorpusFilesPrintToTextThatReadsToTheSameTree) {
 
 TEST(Ptx, OpcodesThatShareARowStayThemselves) {
   Findings findings;
-  const std::string body = "add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r1, %r2, %r3;\nmadc.lo.u32 %r1, %r2, %r3, %r1;\n"
-                           "barrier.sync 0;\nprefetchu.L1 [%d1];\n";
+  const std::string body =
+      "add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r1, %r2, %r3;\nmadc.lo.u32 %r1, %r2, %r3, %r1;\n"
+      "barrier.sync 0;\nprefetchu.L1 [%d1];\n";
   const std::optional<CheckedModule> module = load(text(kernel(body)), findings);
   ASSERT_TRUE(module) << render(findings, false);
   const std::vector<Instr>& instrs = (*module)->functions[0].instrs;
