@@ -15,7 +15,6 @@ struct Byte {
   Tag tag = 0;
   std::uint8_t bits = 0;
   bool is(std::uint8_t value) const { return tag == 0 && bits == value; }
-  friend bool operator==(const Byte&, const Byte&) = default;
 };
 
 // What happens to the sign bit of a value's top byte.

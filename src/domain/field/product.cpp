@@ -3,7 +3,9 @@
 
 // The AVX-512 intrinsics of g++ 12 start from a register that they leave unset on purpose, and the compiler says so
 // here.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 #include <immintrin.h>
 
