@@ -259,7 +259,7 @@ bool Parser::branch_targets(LabelId label) {
 void Parser::text_statement(Statement::Kind kind) {
   const Span span = peek().span;
   std::string text;
-  while (peek().kind != Token::Kind::End && !peek().is(';') && !peek().is('}')) {
+  while (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Bad && !peek().is(';') && !peek().is('}')) {
     if (!text.empty()) text += ' ';
     if (peek().kind == Token::Kind::Dot) text += '.';
     text += take().text;

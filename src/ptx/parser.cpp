@@ -208,7 +208,7 @@ void Parser::item() {
   if (peek().is_dot("pragma") || peek().is_dot("alias")) {
     const Item::Kind kind = peek().is_dot("pragma") ? Item::Kind::Pragma : Item::Kind::Alias;
     std::string text;
-    while (peek().kind != Token::Kind::End && !peek().is(';') && !peek().is('}')) {
+    while (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Bad && !peek().is(';') && !peek().is('}')) {
       if (!text.empty()) text += ' ';
       if (peek().kind == Token::Kind::Dot) text += '.';
       text += take().text;
@@ -258,6 +258,10 @@ void Parser::section_item() {
   const Span begin = take().span;
   std::string text = ".section";
   while (peek().kind != Token::Kind::End && !peek().is('{')) {
+    if (peek().kind == Token::Kind::Bad) {
+      unexpected("a section's name");
+      return;
+    }
     text += peek().kind == Token::Kind::Dot ? " ." : " ";
     text += take().text;
   }
@@ -266,6 +270,10 @@ void Parser::section_item() {
   while (!peek().is('}')) {
     if (peek().kind == Token::Kind::End) {
       fail(kTruncated, "the file ends in the middle of a section", begin);
+      return;
+    }
+    if (peek().kind == Token::Kind::Bad) {
+      unexpected("data of the section");
       return;
     }
     if (peek().kind == Token::Kind::Dot) {

@@ -95,6 +95,7 @@ TEST(Ptx, BadTextsAreNamedAtTheirPlace) {
                    6),
        "ptx.not-text", 1},
       {".target sm_89\n", "ptx.header", 1},
+      {".version 7.8\n.target sm_89\n.section\"\n{}", "ptx.syntax", 3},
       {kernel("frobnicate.s32 %r1, %r2;"), "ptx.unknown-instruction", 10},
       {kernel("add.v9 %r1, %r2, %r3;"), "ptx.modifier", 10},
       {kernel("add.s32.sat.wide %r1, %r2, %r3;"), "ptx.modifier", 10},

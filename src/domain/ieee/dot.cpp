@@ -26,13 +26,18 @@ using Ints = std::int32_t __attribute__((vector_size(32)));
 using Floats = float __attribute__((vector_size(32)));
 using Doubles = double __attribute__((vector_size(64)));
 using Longs = std::int64_t __attribute__((vector_size(64)));
-// The same in memory, at an element's alignment.
-using IntsAt = std::int32_t __attribute__((vector_size(32), aligned(4), may_alias));
-using FloatsAt = float __attribute__((vector_size(32), aligned(4), may_alias));
-using DoublesAt = double __attribute__((vector_size(64), aligned(8), may_alias));
-using LongsAt = std::int64_t __attribute__((vector_size(64), aligned(8), may_alias));
-#define PLUMB_LOAD(Type, from) (*reinterpret_cast<const Type##At*>(from))
-#define PLUMB_STORE(Type, to, vector) (*reinterpret_cast<Type##At*>(to) = (vector))
+// Memory holds them at an element's alignment: both are copies.
+#define PLUMB_LOAD(Type, from)                       \
+  ({                                                 \
+    Type loaded;                                     \
+    __builtin_memcpy(&loaded, from, sizeof(loaded)); \
+    loaded;                                          \
+  })
+#define PLUMB_STORE(Type, to, vector)              \
+  do {                                             \
+    const Type stored = (vector);                  \
+    __builtin_memcpy(to, &stored, sizeof(stored)); \
+  } while (false)
 // 2^exponent in each lane.
 #define PLUMB_POWERS(exponents) ((Doubles)((__builtin_convertvector(exponents, Longs) + 1023) << 52))
 
