@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole proofs of the lowerings, beside the candidate's run alone in IEEE arithmetic.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "prove/prove.h"
+#include "session/run.h"
+
+int main() {
+  using namespace plumb;
+  struct Case {
+    const char* name;
+    const char* shape;
+  };
+  const Case cases[] = {{"matmul_bf16", "M=128,N=128,K=4096,sam=4096,sbk=128,scm=128"},
+                        {"matmul_bf16", "M=1024,N=1024,K=1024,sam=1024,sbk=1024,scm=1024"},
+                        {"softmax", "rows=64,stride=4096,n_cols=4096"}};
+  for (const Case& one : cases) {
+    const std::filesystem::path folder = std::filesystem::path(PLUMB_SOURCE_DIR) / "suite" / one.name;
+    Findings findings;
+    const auto task = task::load_task(folder, findings);
+    const auto candidate = prove::load_candidate(folder / "sm_89" / (std::string(one.name) + ".ptx"), findings);
+    const auto shape = task::parse_shape(one.shape, findings);
+    if (!task || !candidate || !shape) {
+      std::fputs(render(findings, false).c_str(), stderr);
+      return 1;
+    }
+    prove::Options options;
+    options.shapes = {*shape};
+    const prove::Outcome outcome = prove::prove(*task, *candidate, options);
+    session::RunOptions run_options;
+    run_options.shape = *shape;
+    const session::RunOutcome run = session::run(*task, *candidate, run_options);
+    std::printf("%s %s: %s\n", one.name, one.shape, std::string(prove::name(outcome.verdict)).c_str());
+    for (const prove::ShapeOutcome& part : outcome.shapes) {
+      std::printf("    %6.2f s   %5.1f times the run alone (%.3f s)   %s\n", part.seconds, part.seconds / run.seconds,
+                  run.seconds, part.label.c_str());
+    }
+  }
+  return 0;
+}
