@@ -12,6 +12,7 @@
 #include "machine/exec/float_arith.h"
 #include "machine/exec/half_arith.h"
 #include "machine/exec/int_arith.h"
+#include "machine/exec/int_bits.h"
 #include "machine/exec/int_carry.h"
 #include "machine/exec/logic.h"
 #include "machine/exec/matrix.h"

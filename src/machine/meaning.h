@@ -86,6 +86,13 @@ class DecodeContext {
   }
 };
 
+// The step, or the word that there is none for these types.
+template <class D>
+StepFn<D> known(DecodeContext& ctx, StepFn<D> step) {
+  if (step == nullptr) ctx.unmodelled("this type of the instruction has no meaning in the machine");
+  return step;
+}
+
 template <ptx::Form F>
 struct Meaning;
 

@@ -16,19 +16,24 @@ using domain::Ieee;
 
 constexpr std::size_t kMostDifferences = 4;
 
-struct Type {
-  Format format = Format::F32;
-  double rounding = 0;  // what two correct programs may differ by, relative to the element and to the tensor's largest
-};
-
-std::optional<Type> type_of(std::string_view type) {
-  if (type == "*fp16") return Type{Format::F16, 0x1p-9};
-  if (type == "*bf16") return Type{Format::BF16, 0x1p-6};
-  if (type == "*fp32") return Type{Format::F32, 0x1p-14};
-  if (type == "*fp64") return Type{Format::F64, 0x1p-40};
-  if (type == "*fp8e4nv") return Type{Format::E4M3, 0x1p-2};
-  if (type == "*fp8e5") return Type{Format::E5M2, 0x1p-1};
-  return std::nullopt;
+// What two correct programs may differ by, relative to the element and to the tensor's largest.
+double rounding_of(Format format) {
+  switch (format) {
+    case Format::F16:
+      return 0x1p-9;
+    case Format::BF16:
+      return 0x1p-6;
+    case Format::Tf32:
+    case Format::F32:
+      return 0x1p-14;
+    case Format::F64:
+      return 0x1p-40;
+    case Format::E4M3:
+      return 0x1p-2;
+    case Format::E5M2:
+      return 0x1p-1;
+  }
+  return 0;
 }
 
 std::vector<Ieee*> pointers(std::vector<Ieee>& fields) {
@@ -38,15 +43,6 @@ std::vector<Ieee*> pointers(std::vector<Ieee>& fields) {
 }
 
 }  // namespace
-
-double to_double(std::string_view type, const domain::Buffer& buffer, std::uint64_t element) {
-  const Format format = type_of(type).value_or(Type{}).format;
-  const unsigned size = domain::byte_size(format);
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, buffer.bytes.get() + element * size, size);
-  const Ieee ieee;
-  return std::bit_cast<double>(format == Format::F64 ? bits : ieee.convert(Format::F64, format, bits, {}));
-}
 
 NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate,
                           const triton::Kernel& kernel, unsigned workers, std::uint64_t step_budget) {
@@ -72,22 +68,26 @@ NumericResult run_numeric(const Setup& setup, const task::Task& task, const Cand
   result.candidate_stop = program->run(launch, pointers(domains), *other, options).stop;
   if (result.candidate_stop) return result;
   for (const task::BoundArg& arg : setup.bound.args) {
-    const std::optional<Type> type = arg.is_tensor ? type_of(arg.type) : std::nullopt;
-    if (!type || arg.role == task::Role::In) continue;
+    const std::optional<Format> format = arg.is_tensor ? float_format(arg.type) : std::nullopt;
+    if (!format || arg.role == task::Role::In) continue;
     const domain::Buffer* a = spec->find(std::string_view(arg.name));
     const domain::Buffer* b = other->find(std::string_view(arg.name));
+    const auto value_of = [&](const domain::Buffer& buffer, std::uint64_t element) {
+      return decode(*format, buffer.bytes.get() + element * domain::byte_size(*format));
+    };
+    const double rounding = rounding_of(*format);
     double largest = 0;
     for (std::uint64_t i = 0; i < arg.elements; ++i) {
-      const double value = std::abs(to_double(arg.type, *a, i));
+      const double value = std::abs(value_of(*a, i));
       if (std::isfinite(value)) largest = std::max(largest, value);
     }
-    const double relative = std::max(type->rounding, task.tolerance.relative);
+    const double relative = std::max(rounding, task.tolerance.relative);
     for (std::uint64_t i = 0; i < arg.elements && result.differences.size() < kMostDifferences; ++i) {
-      const double x = to_double(arg.type, *a, i), y = to_double(arg.type, *b, i);
+      const double x = value_of(*a, i), y = value_of(*b, i);
       if (x == y || (std::isnan(x) && std::isnan(y))) continue;
       const bool is_range = std::isfinite(x) != std::isfinite(y);
       const double allowed =
-          relative * std::max(std::abs(x), std::abs(y)) + 0.25 * type->rounding * largest + task.tolerance.absolute;
+          relative * std::max(std::abs(x), std::abs(y)) + 0.25 * rounding * largest + task.tolerance.absolute;
       if (is_range || std::abs(x - y) > allowed) result.differences.push_back({arg.name, i, x, y, is_range});
     }
   }

@@ -30,7 +30,4 @@ struct NumericResult {
 NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate,
                           const triton::Kernel& kernel, unsigned workers, std::uint64_t step_budget);
 
-// The value of one element of a float buffer after such runs is in NumericDifference; this reads any.
-double to_double(std::string_view type, const domain::Buffer& buffer, std::uint64_t element);
-
 }  // namespace plumb::prove

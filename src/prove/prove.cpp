@@ -25,8 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kSeedTries = 4;
 
-bool is_float_type(std::string_view type) { return type.find("fp") != std::string_view::npos || type == "*bf16"; }
-
 class Prover {
  public:
   Prover(const task::Task& task, const Candidate& candidate, const Options& options, bool has_spec)
@@ -93,7 +91,7 @@ class Prover {
   bool check_arguments(const task::Bound& bound) {
     if (!has_spec_) return true;
     for (const task::BoundArg& arg : bound.args) {
-      if (!arg.is_tensor || is_float_type(arg.type) || arg.role == task::Role::Out || arg.is_metadata) continue;
+      if (!arg.is_tensor || task::is_float_type(arg.type) || arg.role == task::Role::Out || arg.is_metadata) continue;
       outcome_.verdict = Verdict::Unknown;
       outcome_.findings.add(kArgument,
                             fmt::format("`{}` of type `{}` is integer data, which is not abstract yet: declare it "
@@ -145,8 +143,7 @@ class Prover {
     }
     assume(
         "the low bits of pointers choose no other path than at the alignments tried: 256 bytes, one element past, "
-        "eight "
-        "bytes past, outputs alone one element past, drawn for each tensor");
+        "eight bytes past, outputs alone one element past, drawn for each tensor");
     constexpr Alignment kOdd[] = {Alignment::OneElement, Alignment::EightBytes, Alignment::Outputs, Alignment::Drawn};
     std::vector<Alignment> list = {Alignment::Whole};
     if (shapes_begun_ == 0) {

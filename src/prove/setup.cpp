@@ -16,8 +16,6 @@
 #include "prove/codes.h"
 
 namespace plumb::prove {
-namespace {
-
 using domain::Format;
 
 std::optional<Format> float_format(std::string_view type) {
@@ -40,6 +38,15 @@ std::uint64_t encode(Format format, double value) {
   const std::uint64_t single = ieee.convert(Format::F32, Format::F64, bits, {});
   return format == Format::F32 ? single : ieee.convert(format, Format::F32, single, mode);
 }
+
+double decode(Format format, const std::byte* element) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, element, domain::byte_size(format));
+  const domain::Ieee ieee;
+  return std::bit_cast<double>(format == Format::F64 ? bits : ieee.convert(Format::F64, format, bits, {}));
+}
+
+namespace {
 
 class Filler {
  public:

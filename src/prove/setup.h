@@ -49,6 +49,13 @@ struct Setup {
 
 // Buffers in the order of the bound arguments, then the candidate's workspace.
 std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findings);
+// The domain's format of a task's float type, with or without its star: "*bf16". Empty for integers.
+std::optional<domain::Format> float_format(std::string_view type);
+// A number in a format, rounded to nearest even; fp8 saturates.
+std::uint64_t encode(domain::Format format, double value);
+// One element of a float buffer.
+double decode(domain::Format format, const std::byte* element);
+
 machine::Launch make_launch(const Setup& setup, const Candidate& candidate, const domain::Memory& memory,
                             Findings& findings);
 triton::Call make_call(const Setup& setup, const triton::Kernel& kernel, const domain::Memory& memory,

@@ -39,8 +39,6 @@ class Side {
   std::vector<Field*> pointers_;
 };
 
-bool is_float(const task::BoundArg& arg) { return arg.type.find("fp") != std::string::npos || arg.type == "*bf16"; }
-
 void widen(domain::Signature& into, const domain::Signature& from) {
   for (std::size_t i = 0; i < into.counts.size(); ++i) into.counts[i] = std::max(into.counts[i], from.counts[i]);
   into.flags |= from.flags;
@@ -118,13 +116,7 @@ class Comparer {
   // The comparison must see a change: one output, with one added to it, is no longer the same.
   void plant(Format format, Field::Real a, Field::Real b) {
     if (result_.found_planted || a.is_concrete()) return;
-    const std::uint64_t one = format == Format::F64    ? 0x3ff0000000000000ull
-                              : format == Format::F32  ? 0x3f800000ull
-                              : format == Format::F16  ? 0x3c00ull
-                              : format == Format::BF16 ? 0x3f80ull
-                              : format == Format::E4M3 ? 0x38ull
-                                                       : 0x3cull;
-    const Field::Real changed = field_.add(format, b, field_.constant(format, one), {});
+    const Field::Real changed = field_.add(format, b, field_.constant(format, encode(format, 1)), {});
     result_.found_planted = !field_.faulted() && field_.compare_outputs(format, a, changed) == Comparison::Different;
     if (field_.faulted()) field_.take_fault();
   }
@@ -139,15 +131,6 @@ class Comparer {
   ShapeResult& result_;
   double degree_ = 0;
 };
-
-Format format_of(const task::BoundArg& arg) {
-  if (arg.type == "*fp16") return Format::F16;
-  if (arg.type == "*bf16") return Format::BF16;
-  if (arg.type == "*fp64") return Format::F64;
-  if (arg.type == "*fp8e4nv") return Format::E4M3;
-  if (arg.type == "*fp8e5") return Format::E5M2;
-  return Format::F32;
-}
 
 // Runs the spec; false when it stopped.
 // The spec's buffers lie where the candidate's do; it has no workspace.
@@ -167,8 +150,8 @@ double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memor
     Buffer* a = spec.find(std::string_view(arg.name));
     Buffer* b = candidate.find(std::string_view(arg.name));
     const bool is_input = arg.role == task::Role::In;
-    if (is_float(arg)) {
-      comparer.floats(*a, *b, format_of(arg), is_input);
+    if (const std::optional<Format> format = float_format(arg.type)) {
+      comparer.floats(*a, *b, *format, is_input);
     } else {
       comparer.bytes(*a, *b, task::element_bytes(arg.type), is_input);
     }
@@ -271,8 +254,9 @@ Probe probe(const ShapeJob& job, const std::string& buffer, std::uint64_t elemen
     return out;
   }
   for (const task::BoundArg& arg : quiet.setup.bound.args) {
-    if (arg.name != buffer || !is_float(arg)) continue;
-    const Format format = format_of(arg);
+    const std::optional<Format> known = float_format(arg.type);
+    if (arg.name != buffer || !known) continue;
+    const Format format = *known;
     Field judge(context);
     const std::uint64_t at = element * domain::byte_size(format);
     const Field::Real a = judge.read(*spec_memory->find(std::string_view(buffer)), at, format);

@@ -44,7 +44,7 @@ std::vector<Range> float_inputs(const task::Bound& bound) {
   for (const task::BoundArg& arg : bound.args) {
     if (!arg.is_tensor) continue;
     ++tensor;
-    if (arg.role != task::Role::Out && arg.type.find('f') != std::string::npos) {
+    if (arg.role != task::Role::Out && task::is_float_type(arg.type)) {
       ranges.push_back({arg.name, tensor, 0, arg.elements});
     }
   }

@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
-#include "domain/ieee/ieee.h"
+#include "prove/setup.h"
 #include "session/run.h"
 #include "session/value.h"
 #include "task/task.h"
@@ -46,24 +45,16 @@ nlohmann::json number(double value) {
 }  // namespace
 
 double element_value(std::string_view type, const char* bytes) {
+  if (const auto format = prove::float_format(type)) {
+    return prove::decode(*format, reinterpret_cast<const std::byte*>(bytes));
+  }
   if (type.starts_with('*')) type.remove_prefix(1);
   const unsigned size = task::element_bytes(type);
   std::uint64_t bits = 0;
   std::memcpy(&bits, bytes, size);
-  if (!task::is_float_type(type)) {
-    const unsigned unused = 64 - 8 * size;
-    if (type[0] == 'u' || type == "i1") return static_cast<double>(bits);
-    return static_cast<double>(static_cast<std::int64_t>(bits << unused) >> unused);
-  }
-  using domain::Format;
-  const Format format = type == "fp16"      ? Format::F16
-                        : type == "bf16"    ? Format::BF16
-                        : type == "fp32"    ? Format::F32
-                        : type == "fp64"    ? Format::F64
-                        : type == "fp8e4nv" ? Format::E4M3
-                                            : Format::E5M2;
-  if (format == Format::F64) return std::bit_cast<double>(bits);
-  return std::bit_cast<double>(domain::Ieee().convert(Format::F64, format, bits, {}));
+  const unsigned unused = 64 - 8 * size;
+  if (type[0] == 'u' || type == "i1") return static_cast<double>(bits);
+  return static_cast<double>(static_cast<std::int64_t>(bits << unused) >> unused);
 }
 
 nlohmann::json to_json(const RunOutcome& outcome) {

@@ -267,12 +267,6 @@ void decode_setp(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
   op.aux = instr.has(Mod::ftz) ? 1 : 0;
 }
 
-template <class D>
-StepFn<D> known(DecodeContext& ctx, StepFn<D> step) {
-  if (step == nullptr) ctx.unmodelled("this type of the instruction has no meaning in the machine");
-  return step;
-}
-
 // -- set: all ones or 1.0 in the destination's type
 // --------------------------------------------------------------------
 std::uint64_t true_of(Type type) {

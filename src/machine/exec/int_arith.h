@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meanings of the chapter "integer arithmetic": concrete lanes, modulo two to the width; in domains with tags, sums and
-// bit fields of abstract bytes go to the domain. Division by zero gives all ones, as measured on sm_90.
+// Meanings of the chapter "integer arithmetic": concrete lanes, modulo two to the width; in domains with tags, sums
+// of abstract bytes go to the domain. Division by zero gives all ones, as measured on sm_90.
 #pragma once
 
 #include "machine/meaning.h"
@@ -20,16 +20,5 @@ PLUMB_MEANING(AbsInt)
 PLUMB_MEANING(NegInt)
 PLUMB_MEANING(MinInt)
 PLUMB_MEANING(MaxInt)
-PLUMB_MEANING(Popc)
-PLUMB_MEANING(Clz)
-PLUMB_MEANING(Bfind)
-PLUMB_MEANING(Fns)
-PLUMB_MEANING(Brev)
-PLUMB_MEANING(Bfe)
-PLUMB_MEANING(Bfi)
-PLUMB_MEANING(Szext)
-PLUMB_MEANING(Bmsk)
-PLUMB_MEANING(Dp4a)
-PLUMB_MEANING(Dp2a)
 
 }  // namespace plumb::machine

@@ -106,8 +106,7 @@ StepFn<D> select_two(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
     case Type::b64:
       return &step2<D, std::uint64_t, Fn>;
     default:
-      ctx.unmodelled("this type of the instruction has no meaning in the machine");
-      return nullptr;
+      return known<D>(ctx, nullptr);
   }
 }
 
@@ -122,8 +121,7 @@ StepFn<D> select_one(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
     case Type::b64:
       return &step1<D, std::uint64_t, Fn>;
     default:
-      ctx.unmodelled("this type of the instruction has no meaning in the machine");
-      return nullptr;
+      return known<D>(ctx, nullptr);
   }
 }
 
