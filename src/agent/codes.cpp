@@ -7,17 +7,22 @@ extern constexpr Code kRunLog{
     "agent.run-log", "a run log cannot be read",
     "A run log is JSON lines: one event a line, the first one `start`. docs/run-log.md has the\n"
     "events."};
+extern constexpr Code kRunLogCut{
+    "agent.run-log-cut", "a line of a run log was cut off",
+    "A remark: the program was killed while it wrote this line. What it would have said is lost; every line before it\n"
+    "counts. Going on with the log marks the line with a `cut` event."};
 extern constexpr Code kProviderUnknown{"agent.provider-unknown", "no provider has this name",
                                        "Providers answer as the model: replay, anthropic, openai."};
 extern constexpr Code kProviderNotBuilt{"agent.provider-not-built", "this plumb was built without the provider",
                                         "Only `replay` is built in: it answers from a stored run log. Drive the tools "
                                         "yourself with `plumb tool NAME ... --log`\n"
                                         "and replay that log."};
-extern constexpr Code kReplayDiffers{
-    "agent.replay-differs", "a tool answers differently from the run log",
-    "Every tool call of the log is executed again and its answer compared, except for times, worker counts and what "
-    "ptxas\n"
-    "says. A difference means that plumb, the task or the log has changed since: record the run again."};
+extern constexpr Code kReplayDiffers{"agent.replay-differs", "a tool answers differently from the run log",
+                                     "Every tool call of the log is executed again and the facts of its answer "
+                                     "compared: verdicts, codes, places, counts,\n"
+                                     "hashes, shapes (docs/run-log.md has the list). Wording, times, versions and what "
+                                     "ptxas says are not. A difference\n"
+                                     "means that plumb, the task or the log has changed since: record the run again."};
 extern constexpr Code kReplayTask{
     "agent.replay-task", "the run log belongs to another task",
     "The first event of a run log names the task by name and content; target and content\n"
@@ -32,8 +37,9 @@ extern constexpr Code kNotProved{
     "scratch with a fresh seed. Only `proved` with the contract kept is written out as a lowering."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kRunLog,     &kProviderUnknown, &kProviderNotBuilt, &kReplayDiffers,
-                                         &kReplayTask, &kReplayTools,     &kNoCandidate,      &kNotProved};
+  static constexpr const Code* kAll[] = {&kRunLog,           &kRunLogCut,     &kProviderUnknown,
+                                         &kProviderNotBuilt, &kReplayDiffers, &kReplayTask,
+                                         &kReplayTools,      &kNoCandidate,   &kNotProved};
   return kAll;
 }
 

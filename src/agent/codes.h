@@ -8,7 +8,8 @@
 
 namespace plumb::agent {
 
-extern const Code kRunLog;  // a run log that cannot be read
+extern const Code kRunLog;     // a run log that cannot be read
+extern const Code kRunLogCut;  // a line of it was cut off by a kill (a remark)
 extern const Code kProviderUnknown;
 extern const Code kProviderNotBuilt;
 extern const Code kReplayDiffers;  // a tool answers differently from the log

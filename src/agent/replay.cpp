@@ -15,11 +15,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kShown = 200;
 
-bool is_volatile(const std::string& key) {
-  const auto keys = session::volatile_keys();
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kShown) text = text.substr(0, kShown) + "...";
@@ -29,13 +24,12 @@ std::string shown(const Json& value) {
 std::string differs(const Json& now, const Json& then, const std::string& pointer) {
   if (now.is_object() && then.is_object()) {
     for (const auto& [key, value] : then.items()) {
-      if (is_volatile(key)) continue;
       const std::string at = pointer + "/" + key;
       if (!now.contains(key)) return fmt::format("`{}` is absent, the log has {}", at, shown(value));
       if (std::string found = differs(now[key], value, at); !found.empty()) return found;
     }
     for (const auto& [key, value] : now.items()) {
-      if (!is_volatile(key) && !then.contains(key)) {
+      if (!then.contains(key)) {
         return fmt::format("`{}/{}` is {}, the log has none", pointer, key, shown(value));
       }
     }
@@ -45,8 +39,10 @@ std::string differs(const Json& now, const Json& then, const std::string& pointe
     for (std::size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
       if (std::string found = differs(now[i], then[i], fmt::format("{}/{}", pointer, i)); !found.empty()) return found;
     }
-    if (now.size() == then.size()) return {};
-    return fmt::format("`{}` has {} elements, the log has {}", pointer, now.size(), then.size());
+    const std::string at = fmt::format("{}/{}", pointer, std::min(now.size(), then.size()));
+    if (now.size() < then.size()) return fmt::format("`{}` is absent, the log has {}", at, shown(then[now.size()]));
+    if (now.size() > then.size()) return fmt::format("`{}` is {}, the log has none", at, shown(now[then.size()]));
+    return {};
   }
   if (now == then) return {};
   return fmt::format("`{}` is {}, the log has {}", pointer.empty() ? "/" : pointer, shown(now), shown(then));
@@ -54,7 +50,14 @@ std::string differs(const Json& now, const Json& then, const std::string& pointe
 
 }  // namespace
 
-std::string first_difference(const Json& now, const Json& then) { return differs(now, then, ""); }
+std::string first_difference(const Json& now, const Json& then) {
+  // What an answer comes down to goes before what led there.
+  for (const char* key : {"is_answer", "verdict", "contract", "accepts", "holds"}) {
+    if (!now.is_object() || !then.is_object() || !now.contains(key) || !then.contains(key)) continue;
+    if (std::string found = differs(now[key], then[key], fmt::format("/{}", key)); !found.empty()) return found;
+  }
+  return differs(now, then, "");
+}
 
 std::optional<Turn> Replay::next(Findings&) {
   Turn turn;
@@ -74,12 +77,9 @@ std::optional<Turn> Replay::next(Findings&) {
 void Replay::answered(const Call& call, const session::Reply& reply, Findings& findings) {
   const Event& event = log_.events[at_];
   ++at_;
-  std::string difference;
-  if (event.value.value("is_answer", reply.is_answer) != reply.is_answer) {
-    difference = reply.is_answer ? "it answers now, the log has a refusal" : "it refuses now, the log has an answer";
-  } else {
-    difference = first_difference(reply.output, event.value["output"]);
-  }
+  const bool was_answer = event.value.value("is_answer", true);
+  const std::string difference = first_difference(session::facts_of(call.tool, reply.is_answer, reply.output),
+                                                  session::facts_of(call.tool, was_answer, event.value["output"]));
   if (difference.empty()) return;
   // Events are numbered as lines of the log; `start` is 1.
   findings.add(kReplayDiffers, fmt::format("event {}, `{}`: {}", at_ + 1, call.tool, difference), event.place);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stored run log answers as the model did. What the tools answer now is held against what they answered then.
+// A stored run log answers as the model did. The facts that the tools answer now are held against those that they
+// answered then; wording, times and versions may have changed.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ class Replay final : public Provider {
   std::size_t at_ = 0;
 };
 
-// Where two answers first differ, volatile keys aside: "`/verdict` is \"proved\", the log has \"unknown\"". Empty when
-// they agree.
+// Where the facts of two answers first differ: "`/verdict` is \"proved\", the log has \"unknown\"". Empty when they
+// agree. Of what counts as a fact session::facts_of decides.
 std::string first_difference(const nlohmann::json& now, const nlohmann::json& then);
 
 }  // namespace plumb::agent

@@ -35,10 +35,30 @@ std::string wrong_with(const Json& event) {
   if (!event.is_object() || !is_text(event, "event")) return "an event is an object with `event`";
   const auto& kind = event["event"].get_ref<const std::string&>();
   if (kind == "message") return is_text(event, "text") ? "" : "a message needs `text`";
-  if (kind == "end") return "";
+  if (kind == "end" || kind == "cut") return "";
   if (kind != "call") return fmt::format("unknown event `{}`", kind);
   const bool is_good = is_text(event, "tool") && event.contains("input") && event.contains("output");
   return is_good ? "" : "a call needs `tool`, `input` and `output`";
+}
+
+// Whether a line that does not parse is what a kill left: it is the last and has no end, or a `cut` event follows it.
+bool is_cut(const Source& source, std::uint32_t number) {
+  const std::string_view text = source.text();
+  if (number == source.line_count()) return !text.ends_with('\n');
+  const Json next = Json::parse(source.line(number + 1), nullptr, false);
+  return next.is_object() && next.value("event", Json()) == "cut";
+}
+
+// What must stand before the next event: nothing, where the log ends with its line; else the end of the line, and the
+// mark of one that was cut off.
+std::string mend(const std::filesystem::path& path) {
+  Findings ignored;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  const std::optional<std::string> text = read_file(path, ignored);
+  if (!text || text->empty() || text->back() == '\n') return {};
+  const bool is_whole = Json::accept(text->substr(text->rfind('\n') + 1));
+  return is_whole ? "\n" : "\n" + Json{{"event", "cut"}}.dump() + "\n";
 }
 
 }  // namespace
@@ -58,7 +78,11 @@ std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& find
     const std::uint32_t begin = source->offset_of(number, 1);
     const Place place{source, {begin, begin + 1}};
     Json event = Json::parse(line, nullptr, false);
-    if (event.is_discarded()) return fail(place, "this line is not JSON");
+    if (event.is_discarded()) {
+      if (!has_start || !is_cut(*source, number)) return fail(place, "this line is not JSON");
+      findings.add(kRunLogCut, "this line was cut off while it was written: it is no event", place, Severity::Note);
+      continue;
+    }
     if (!has_start) {
       const std::optional<Start> start = read_start(event);
       if (!start) return fail(place, "the first event must be a `start` of the format " + std::string(kFormat));
@@ -74,7 +98,7 @@ std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& find
 }
 
 bool append_event(const std::filesystem::path& path, const Json& event, Findings& findings) {
-  return append_line(path, event.dump(-1, ' ', false, Json::error_handler_t::replace), findings);
+  return append_line(path, mend(path) + event.dump(-1, ' ', false, Json::error_handler_t::replace), findings);
 }
 
 bool begin_log(const std::filesystem::path& path, const Start& start, Findings& findings) {

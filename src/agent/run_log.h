@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of one run, as JSON lines (docs/run-log.md). Events are appended one by one and flushed, so that a crash
-// loses none that was answered.
+// loses none that was answered. A kill in the middle of a line costs that event alone: the next one is written after a
+// `cut` event, and the reader says so and goes on. Nothing that was written is ever changed.
 #pragma once
 
 #include <cstdint>

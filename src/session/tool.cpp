@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "session/codes.h"
+#include "session/facts.h"
 #include "session/handlers.h"
 #include "session/schema.h"
 
@@ -16,37 +17,37 @@ namespace {
 
 constexpr Tool kTools[] = {
     {"task", "show the task: Triton source, arguments, grid, constexprs, shapes to prove, and the target",
-     R"({"type": "object", "properties": {}})", show_task},
+     R"({"type": "object", "properties": {}})", show_task, task_facts},
     {"write_candidate", "write a whole PTX file, launch header included; an existing one is replaced",
      R"({"type": "object", "required": ["text"], "properties": {
          "file": {"type": "string", "description": "a plain name that ends in .ptx; default: the task's name"},
          "text": {"type": "string"}}})",
-     write_candidate},
+     write_candidate, text_facts},
     {"patch_candidate", "replace passages of a candidate; every `search` must stand in it exactly once",
      R"({"type": "object", "required": ["base_sha256", "edits"], "properties": {
          "file": {"type": "string"},
          "base_sha256": {"type": "string", "description": "of the text that the edits were made for"},
          "edits": {"type": "array", "items": {"type": "object", "required": ["search", "replace"], "properties": {
              "search": {"type": "string"}, "replace": {"type": "string"}}}}}})",
-     patch_candidate},
+     patch_candidate, text_facts},
     {"read_candidate", "show a candidate, or some lines of it",
      R"({"type": "object", "properties": {
          "file": {"type": "string"},
          "first_line": {"type": "integer", "minimum": 1}, "last_line": {"type": "integer", "minimum": 1}}})",
-     read_candidate},
+     read_candidate, text_facts},
     {"assemble", "read and validate a candidate and its launch header; ask ptxas as well where there is one",
-     R"({"type": "object", "properties": {"file": {"type": "string"}}})", assemble},
+     R"({"type": "object", "properties": {"file": {"type": "string"}}})", assemble, assembly_facts},
     {"check", "look for races, barrier misuse, missing waits and accesses out of bounds at the prove shapes",
      R"({"type": "object", "properties": {
          "file": {"type": "string"},
          "shapes": {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}},
                     "description": "sizes, as in [{\"n\": 1000}]; default: the prove shapes"}}})",
-     check_candidate},
+     check_candidate, judgement_facts},
     {"prove", "prove a candidate equal to the Triton source, or show where it differs",
      R"({"type": "object", "properties": {
          "file": {"type": "string"},
          "shapes": {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}}}})",
-     prove_candidate},
+     prove_candidate, judgement_facts},
     {"run", "run a candidate once in IEEE arithmetic and compare with the Triton source on the same inputs",
      R"({"type": "object", "properties": {
          "file": {"type": "string"},
@@ -54,11 +55,13 @@ constexpr Tool kTools[] = {
          "inputs": {"type": "object", "additionalProperties": {"type": "string"},
                     "description": "argument name to a .npy file of the run folder; the others are drawn"},
          "save": {"type": "boolean", "description": "write each output to NAME.npy in the run folder"}}})",
-     run_candidate},
+     run_candidate, run_facts},
     {"isa", "look up instructions by opcode, syntax or name: forms, PTX version, target",
-     R"({"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}}})", look_up_form},
+     R"({"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}}})", look_up_form,
+     finding_facts},
     {"explain", "explain the code of a finding",
-     R"({"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}})", explain_code},
+     R"({"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}})", explain_code,
+     explanation_facts},
 };
 
 void replace_all(std::string& text, const std::string& from) {
@@ -121,9 +124,12 @@ nlohmann::json describe_tools() {
 
 std::string tools_sha256() { return sha256(describe_tools().dump()); }
 
-std::span<const std::string_view> volatile_keys() {
-  static constexpr std::string_view kKeys[] = {"seconds", "workers", "ptxas"};
-  return kKeys;
+nlohmann::json facts_of(std::string_view name, bool is_answer, const nlohmann::json& output) {
+  const Tool* tool = find_tool(name);
+  const bool is_own = is_answer && tool != nullptr && output.is_object();
+  nlohmann::json facts = is_own ? tool->facts(output) : finding_facts(output);
+  facts["is_answer"] = is_answer;
+  return facts;
 }
 
 }  // namespace plumb::session

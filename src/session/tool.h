@@ -24,6 +24,7 @@ struct Tool {
   std::string_view help;    // one line
   std::string_view schema;  // JSON Schema of the input object
   Reply (*handler)(const Session& session, const nlohmann::json& input);
+  nlohmann::json (*facts)(const nlohmann::json& output);  // of its answers; session/facts.h
 };
 
 std::span<const Tool> tools();
@@ -37,8 +38,9 @@ Reply call(const Session& session, std::string_view name, const nlohmann::json& 
 nlohmann::json describe_tools();
 std::string tools_sha256();
 
-// Answers of these keys, at any depth, may differ from run to run: times, worker counts, and what a ptxas that may or
-// may not be there says. A replay does not compare them.
-std::span<const std::string_view> volatile_keys();
+// What another plumb must answer to the same call to count as having answered the same: an object without wording,
+// times and versions. `is_answer` is always in it; of a refusal and of a tool that is not in the table, the findings as
+// well.
+nlohmann::json facts_of(std::string_view tool, bool is_answer, const nlohmann::json& output);
 
 }  // namespace plumb::session

@@ -230,7 +230,8 @@ def test_a_replay_says_which_event_answers_differently():
     record("rec/run.jsonl")
     history = events("rec/run.jsonl")
     for tool, change in (("prove", lambda e: e["output"].update(verdict="proved")),
-                         ("prove", lambda e: e["output"]["findings"][0].update(message="nothing")),
+                         ("prove", lambda e: e["output"]["findings"][0].update(code="race.shared")),
+                         ("prove", lambda e: e["output"]["shapes"].pop()),
                          ("assemble", lambda e: e["output"].update(accepts=False)),
                          ("patch_candidate", lambda e: e.update(is_answer=True)),
                          ("write_candidate", lambda e: e["input"].update(text=e["input"]["text"] + "\n"))):
@@ -246,7 +247,7 @@ def test_a_replay_says_which_event_answers_differently():
         assert not os.path.exists("out/vector_add.ptx"), "no lowering from a replay that differs"
 
 
-def test_what_the_log_says_of_times_and_ptxas_does_not_count():
+def test_what_the_log_says_of_wording_times_and_ptxas_does_not_count():
     record("rec/run.jsonl")
     altered = events("rec/run.jsonl")
     for event in altered:
@@ -255,6 +256,9 @@ def test_what_the_log_says_of_times_and_ptxas_does_not_count():
             event["output"]["ptxas"] = {"is_here": False}
         if event.get("tool") == "prove":
             event["output"]["seconds"] = 1e6
+            for finding in event["output"]["findings"]:
+                finding["message"] = finding["hint"] = "in other words"
+            event["output"]["assumptions"] = ["in other words" for _ in event["output"]["assumptions"]]
     write("altered.jsonl", "".join(json.dumps(event) + "\n" for event in altered))
     same(lower("altered.jsonl", "out").code, 0)
 
@@ -281,7 +285,7 @@ def test_logs_that_do_not_fit_are_bad_input():
                   {**first, "format": "x"}, {"event": "call"}):
         write("bad.jsonl", json.dumps(start) + "\n" + "".join(lines[1:]))
         same(lower("bad.jsonl", "out").code, 2, start)
-    for text in ("", "{", "[]\n", "\0\1\2", lines[0] + '{"event": "frob"}\n', lines[0] + lines[1][:-20]):
+    for text in ("", "{", "[]\n", "\0\1\2", lines[0] + '{"event": "frob"}\n', lines[0] + lines[1][:-20] + "\n"):
         write("bad.jsonl", text)
         result = lower("bad.jsonl", "out")
         same((result.code, result.err.count("error:")), (2, 1), text)
