@@ -33,6 +33,58 @@ struct WarpMask {
   std::uint32_t mask = 0;
 };
 
+// -- Clusters and the asynchronous agent. -----------------------------------------------------------------------------
+// An event goes to the observer of the CTA whose thread caused it. Shared addresses are offsets in the shared memory of
+// the CTA with the given rank in the cluster.
+
+enum class AsyncKind : std::uint8_t {
+  BulkCopy,
+  BulkReduce,
+  TensorCopy,
+  TensorReduce,
+  RemoteStore,
+  RemoteReduce,
+  CopyArrive
+};
+
+struct AsyncRange {
+  MemorySpace space = MemorySpace::Shared;
+  std::uint32_t rank = 0;     // shared
+  std::uint64_t address = 0;  // virtual address, or offset in the CTA's shared memory
+  std::uint32_t size = 0;
+};
+
+struct AsyncIssue {
+  std::uint64_t id = 0;  // counts up per cluster
+  AsyncKind kind = AsyncKind::BulkCopy;
+  std::uint32_t instr = 0, warp = 0, lane = 0;
+  std::span<const AsyncRange> reads, writes;
+  bool has_mbarrier = false;  // else it belongs to a bulk group of its thread
+  std::uint32_t barrier_rank = 0, barrier_offset = 0, bytes = 0;
+};
+
+struct MbarrierEvent {
+  enum class Kind : std::uint8_t { Init, Inval, ExpectTx, CompleteTx, Arrive, WaitTrue, WaitFalse };
+  Kind kind = Kind::Init;
+  std::uint32_t instr = 0, warp = 0, lane = 0;
+  std::uint32_t rank = 0, offset = 0;  // of the barrier
+  std::uint64_t phase = 0;             // that the barrier was in before; WaitTrue: the completed one
+  std::uint32_t count = 0;             // arrivals, or bytes
+  bool completes = false;              // the phase ends with this event
+  Scope scope = Scope::Cta;
+  bool is_ordered = true;  // acquires or releases
+};
+
+enum class ProxyFence : std::uint8_t {
+  Alias,
+  Async,
+  AsyncGlobal,
+  AsyncSharedCta,
+  AsyncSharedCluster,
+  TensormapRelease,
+  TensormapAcquire
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -54,6 +106,24 @@ class Observer {
   virtual void warp_synchronized(std::uint32_t instr, WarpMask who) = 0;
   virtual void fence(std::uint32_t instr, WarpMask who, Scope scope) = 0;
   virtual void exited(WarpMask who) = 0;
+
+  // An observer that does not follow an event below hears of it here.
+  virtual void unfollowed(std::uint32_t instr, WarpMask who, const char* what);
+
+  // Shared memory of another CTA of the cluster: `access.address` are offsets in the memory of the CTA `rank`.
+  virtual void remote_access(const Access& access, std::uint32_t rank);
+  virtual void async_issued(const AsyncIssue& issue);
+  // The sources have been read; all effects have taken place.
+  virtual void async_read(std::uint64_t id);
+  virtual void async_completed(std::uint64_t id);
+  // The thread has waited for operation `id` of a bulk group, or for its reads only.
+  virtual void async_waited(std::uint64_t id, std::uint32_t instr, WarpMask who, bool reads_only);
+  virtual void mbarrier(const MbarrierEvent& event);
+  virtual void proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence);
+  // fence.mbarrier_init, and fences restricted to one kind of shared memory.
+  virtual void cluster_fence(std::uint32_t instr, WarpMask who);
+  virtual void cluster_arrived(std::uint32_t instr, WarpMask who, bool releases);
+  virtual void cluster_waited(std::uint32_t instr, WarpMask who);
 };
 
 }  // namespace plumb::machine
