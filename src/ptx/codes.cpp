@@ -42,6 +42,8 @@ extern constexpr Code kOperandType{
     "and unsigned go together, float types only with themselves and `.bX`."};
 extern constexpr Code kVectorLength{"ptx.vector-length", "a vector operand has the wrong number of elements",
                                     "The modifiers fix how many registers stand between the braces."};
+extern constexpr Code kOperandRange{"ptx.operand-range", "a constant operand is out of range",
+                                    "The form bounds the constants that stand here; a register is not checked."};
 extern constexpr Code kTarget{"ptx.target", "the target does not have this instruction",
                               "The form needs a later or another `.target` than the module names."};
 extern constexpr Code kVersion{"ptx.version", "the PTX version does not have this instruction",
@@ -52,10 +54,10 @@ extern constexpr Code kLimit{
     "Nesting, register counts and array sizes are bounded so that no input can exhaust memory."};
 
 namespace {
-constexpr const Code* kAll[] = {&kNotText,      &kEmpty,       &kSyntax,       &kTruncated,  &kHeader,
-                                &kUnknownInstr, &kModifier,    &kUndeclared,   &kRedeclared, &kOperandCount,
-                                &kOperandKind,  &kOperandType, &kVectorLength, &kTarget,     &kVersion,
-                                &kGuard,        &kLimit};
+constexpr const Code* kAll[] = {&kNotText,      &kEmpty,       &kSyntax,       &kTruncated,    &kHeader,
+                                &kUnknownInstr, &kModifier,    &kUndeclared,   &kRedeclared,   &kOperandCount,
+                                &kOperandKind,  &kOperandType, &kVectorLength, &kOperandRange, &kTarget,
+                                &kVersion,      &kGuard,       &kLimit};
 }
 
 std::span<const Code* const> codes() { return kAll; }

@@ -21,6 +21,7 @@ extern const Code kOperandCount;
 extern const Code kOperandKind;
 extern const Code kOperandType;
 extern const Code kVectorLength;
+extern const Code kOperandRange;
 extern const Code kTarget;
 extern const Code kVersion;
 extern const Code kGuard;

@@ -17,7 +17,7 @@ namespace plumb::ptx {
   X(e4m3x2, 2) X(e5m2x2, 2) X(e2m1x2, 1) X(e3m2x2, 2) X(e2m3x2, 2) X(ue8m0x2, 2)                               \
   X(e4m3x4, 4) X(e5m2x4, 4) X(e2m1x4, 2) X(e3m2x4, 4) X(e2m3x4, 4)                                             \
   X(u16x2, 4) X(s16x2, 4) X(u8x4, 4) X(s8x4, 4) X(u4, 1) X(s4, 1) X(b1, 1) X(s2, 1) X(u2, 1)                   \
-  X(b4x16, 8) X(b4x16_p64, 8) X(b6x16_p32, 16) X(b6p2x16, 16) X(pred, 1)
+  X(b4x16, 8) X(b4x16_p64, 8) X(b6x16_p32, 16) X(b6p2x16, 16) X(pred, 1) X(texref, 8) X(samplerref, 8) X(surfref, 8)
 // clang-format on
 
 enum class Type : std::uint8_t {

@@ -280,7 +280,7 @@ class Validator {
         return std::nullopt;
       case OperandSpec::Kind::Immediate:
         if (given.kind != Operand::Kind::Int) return kind("an integer constant");
-        return std::nullopt;
+        return constant(wanted, given, instr);
       case OperandSpec::Kind::Address:
         if (given.kind != Operand::Kind::Address || !given.elements.empty()) return kind("an address `[a]`");
         return address(wanted, given);
@@ -328,22 +328,8 @@ class Validator {
                     given.span, 0};
   }
 
-  // How many registers the words ask for; 0: one scalar; -1: any number.
-  int wanted_length(const OperandSpec& wanted, const Instr& instr) const {
-    switch (wanted.count) {
-      case OperandSpec::Count::Scalar:
-        return 0;
-      case OperandSpec::Count::Fixed:
-        return wanted.count_value;
-      case OperandSpec::Count::Vec:
-        return instr.has(Mod::v2) ? 2 : instr.has(Mod::v4) ? 4 : instr.has(Mod::v8) ? 8 : 0;
-      default:
-        return -1;
-    }
-  }
-
   std::optional<Mismatch> vector(const OperandSpec& wanted, const Operand& given, Type type, const Instr& instr) const {
-    const int length = wanted_length(wanted, instr);
+    const unsigned length = vector_length(wanted, instr.mods);
     const bool is_vector = given.kind == Operand::Kind::Vector;
     if (given.kind == Operand::Kind::Sink && wanted.allows_sink) return std::nullopt;
     if (wanted.count == OperandSpec::Count::Pack) return pack(wanted, given, type, instr);
@@ -351,7 +337,7 @@ class Validator {
       return scalar(wanted, given.elements[0], type, instr);  // `{%r1}` without `.v2` is as good as `%r1`
     }
     if (!is_vector) {
-      if (length > 1) {
+      if (length > 0) {
         return Mismatch{
             &kVectorLength,
             fmt::format("operand `{}` of `{}` is {} registers in braces", wanted.name, opcode_text(instr), length),
@@ -365,7 +351,7 @@ class Validator {
           fmt::format("operand `{}` of `{}` is one register, not a vector", wanted.name, opcode_text(instr)),
           given.span, 0};
     }
-    if (length > 0 && given.elements.size() != static_cast<std::size_t>(length)) {
+    if (given.elements.size() != length) {
       return Mismatch{&kVectorLength,
                       fmt::format("operand `{}` of `{}` has {} registers and takes {}", wanted.name, opcode_text(instr),
                                   given.elements.size(), length),
@@ -429,7 +415,7 @@ class Validator {
       case Operand::Kind::Int:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
         if (class_of(type) == Class::Real && byte_size(type) >= 4) return wrong_kind("a real number is needed");
-        return std::nullopt;
+        return constant(wanted, given, instr);
       case Operand::Kind::Float:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
         if (class_of(type) == Class::Int || class_of(type) == Class::Pred) return wrong_kind("an integer is needed");
@@ -446,6 +432,26 @@ class Validator {
       default:
         return wrong_kind("a register or a constant is needed");
     }
+  }
+
+  std::optional<Mismatch> constant(const OperandSpec& wanted, const Operand& given, const Instr& instr) const {
+    if (allows(wanted.values, given.integer)) return std::nullopt;
+    return Mismatch{&kOperandRange,
+                    fmt::format("operand `{}` of `{}` is {}, and may be {}", wanted.name, opcode_text(instr),
+                                given.integer, describe_values(wanted.values)),
+                    given.span, 0};
+  }
+
+  static std::string describe_values(std::span<const Range> values) {
+    std::string out;
+    for (const Range& range : values) {
+      if (!out.empty()) out += ", ";
+      out += fmt::format("{}", range.first);
+      if (range.last == range.first) continue;
+      out += fmt::format(" to {}", range.last);
+      if (range.step != 1) out += fmt::format(" in steps of {}", range.step);
+    }
+    return out;
   }
 
   std::string describe(const Operand& given) const {

@@ -34,8 +34,9 @@ std::string_view take(std::string_view& rest, char separator) {
   return trim(part);
 }
 
-int number(std::string_view text) {
-  int out = 0;
+template <class Number = int>
+Number number(std::string_view text) {
+  Number out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   PLUMB_CHECK(error == std::errc() && end == text.data() + text.size());
   return out;
@@ -241,9 +242,40 @@ class LineParser {
     }
   }
 
-  // name [*count] [:type] [/flags] [pair]
-  OperandSpec operand(std::string_view text) const {
+  // <4|8|16>, <0..15>, <24..256 by 8>
+  static std::vector<Range> ranges(std::string_view text) {
+    std::vector<Range> out;
+    while (!text.empty()) {
+      std::string_view item = take(text, '|');
+      Range range;
+      if (const std::size_t by = item.find(" by "); by != std::string_view::npos) {
+        range.step = number<std::int64_t>(item.substr(by + 4));
+        item = item.substr(0, by);
+      }
+      const std::size_t dots = item.find("..");
+      range.first = number<std::int64_t>(item.substr(0, dots));
+      range.last = dots == std::string_view::npos ? range.first : number<std::int64_t>(item.substr(dots + 2));
+      out.push_back(range);
+    }
+    return out;
+  }
+
+  // name [*count] [:type] [<values>] [/flags] [pair]
+  OperandSpec operand(std::string_view whole) const {
     OperandSpec out;
+    std::string without_values(whole);
+    if (const std::size_t open = whole.find('<'); open != std::string_view::npos) {
+      const std::size_t close = whole.find('>');
+      out.values = ranges(whole.substr(open + 1, close - open - 1));
+      without_values.erase(open, close - open + 1);
+    }
+    read_operand(without_values, out);
+    // What is kept are views into the row, not into the copy.
+    out.name = whole.substr(whole.find(out.name), out.name.size());
+    return out;
+  }
+
+  void read_operand(std::string_view text, OperandSpec& out) const {
     if (text.starts_with("{!}")) {
       out.is_negatable = true;
       text.remove_prefix(3);
@@ -252,18 +284,18 @@ class LineParser {
       out.kind = OperandSpec::Kind::Address;
       std::string_view inner = text.substr(1, text.size() - 2);
       out.name = take(inner, ',');
-      if (inner.empty()) return out;
+      if (inner.empty()) return;
       out.kind = OperandSpec::Kind::TensorAddress;
       inner = trim(inner);
       take(inner, '*');
       set_count(out, take(inner, ':'));
       set_type(out, inner);
-      return out;
+      return;
     }
     if (text == "_") {
       out.kind = OperandSpec::Kind::Sink;
       out.name = text;
-      return out;
+      return;
     }
     if (const std::size_t pair = text.find('|'); pair != std::string_view::npos) {
       const bool is_optional = text[pair - 1] == '{';
@@ -291,7 +323,6 @@ class LineParser {
     } else {
       set_type(out, type);
     }
-    return out;
   }
 
   void optional_operand(std::string_view text) {

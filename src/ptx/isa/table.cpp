@@ -165,6 +165,64 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
 
 namespace {
 
+// The number after `mark` in one of the words: 64 after 'n' in `m64n64k16`, 4 after 'x' at the front of `x4`.
+unsigned number_in(std::span<const Mod> mods, char mark, bool is_at_front) {
+  for (const Mod mod : mods) {
+    const std::string_view word = text(mod);
+    const std::size_t at = word.find(mark);
+    if (at == std::string_view::npos || (is_at_front && at != 0)) continue;
+    unsigned out = 0;
+    if (std::from_chars(word.data() + at + 1, word.data() + word.size(), out).ec == std::errc()) return out;
+  }
+  return 0;
+}
+
+bool has(std::span<const Mod> mods, Mod wanted) {
+  for (const Mod mod : mods) {
+    if (mod == wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+unsigned vector_length(const OperandSpec& operand, std::span<const Mod> mods) {
+  const auto value = static_cast<unsigned>(operand.count_value);
+  switch (operand.count) {
+    case OperandSpec::Count::Fixed:
+      return value;
+    case OperandSpec::Count::Vec:
+      return has(mods, Mod::v2) ? 2 : has(mods, Mod::v4) ? 4 : has(mods, Mod::v8) ? 8 : 0;
+    case OperandSpec::Count::PerX:
+      return number_in(mods, 'x', true) * value;
+    case OperandSpec::Count::PerN:
+      return number_in(mods, 'n', false) / value;
+    case OperandSpec::Count::Dim:
+      return static_cast<unsigned>(has(mods, Mod::_1d)   ? 1
+                                   : has(mods, Mod::_2d) ? 2
+                                   : has(mods, Mod::_3d) ? 3
+                                   : has(mods, Mod::_4d) ? 4
+                                                         : 5) -
+             value;
+    case OperandSpec::Count::Lanes:
+      return has(mods, Mod::cta_group_2) ? 8 : 4;
+    case OperandSpec::Count::Scalar:
+    case OperandSpec::Count::Pack:
+      break;
+  }
+  return 0;
+}
+
+bool allows(std::span<const Range> values, std::int64_t constant) {
+  if (values.empty()) return true;
+  for (const Range& range : values) {
+    if (constant >= range.first && constant <= range.last && (constant - range.first) % range.step == 0) return true;
+  }
+  return false;
+}
+
+namespace {
+
 std::string pretty_operand(const OperandSpec& operand) {
   std::string core(operand.name);
   switch (operand.kind) {

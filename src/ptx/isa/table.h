@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of isa/*.def taken apart: per syntax line the modifier slots, the operands and what version and target the
-// line asks for. Built once, never changed. Only the reader, the validator and `isa.h` look in here.
+// line asks for. Built once, never changed. Only the reader, the validator, `isa.h` and the tests against ptxas look in
+// here.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,11 @@ struct ModSlot {
   enum class Order : std::uint8_t { Free, Type, Space } order = Order::Free;  // types keep their order, so do spaces
 };
 
+// Constants from `first` to `last` by `step`.
+struct Range {
+  std::int64_t first = 0, last = 0, step = 1;
+};
+
 struct OperandSpec {
   enum class Kind : std::uint8_t { Value, Address, TensorAddress, Immediate, Label, Call, Sink };
   enum class Count : std::uint8_t { Scalar, Fixed, Vec, Pack, PerX, PerN, Dim, Lanes };
@@ -57,7 +63,8 @@ struct OperandSpec {
   bool is_dest = false, allows_sink = false, allows_special = false, allows_symbol = false, allows_wider = false;
   bool is_negatable = false;
   bool is_optional = false;
-  int condition = -1;  // slot that must be filled for the operand to stand
+  int condition = -1;         // slot that must be filled for the operand to stand
+  std::vector<Range> values;  // what a constant may be; none: anything
 };
 
 struct Line {
@@ -69,6 +76,10 @@ struct Line {
   Needs needs;
   std::vector<WordNeeds> word_needs;
 };
+
+// How many registers stand in the operand's braces, by the instruction's words; 0: one register without braces.
+unsigned vector_length(const OperandSpec& operand, std::span<const Mod> mods);
+bool allows(std::span<const Range> values, std::int64_t constant);
 
 // Which word of an instruction fills which slot; -1: empty.
 using Filling = std::vector<int>;
