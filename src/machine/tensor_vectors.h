@@ -7,6 +7,8 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
