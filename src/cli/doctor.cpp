@@ -25,7 +25,7 @@ std::string version_line(const std::string& output, std::string_view wanted) {
   std::size_t at = 0;
   while (at < output.size()) {
     const std::size_t end = std::min(output.find('\n', at), output.size());
-    const std::string line = output.substr(at, end - at);
+    std::string line = output.substr(at, end - at);
     if (line.find(wanted) != std::string::npos) return line;
     at = end + 1;
   }

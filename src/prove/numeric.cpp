@@ -38,6 +38,7 @@ double rounding_of(Format format) {
 
 std::vector<Ieee*> pointers(std::vector<Ieee>& fields) {
   std::vector<Ieee*> out;
+  out.reserve(fields.size());
   for (Ieee& field : fields) out.push_back(&field);
   return out;
 }

@@ -26,7 +26,7 @@ class Header {
       std::string_view key;
       if (!quoted(key) || !take(":")) return "the header cannot be read";
       if (key == "descr") {
-        if (const std::string wrong = descr(); !wrong.empty()) return wrong;
+        if (std::string wrong = descr(); !wrong.empty()) return wrong;
       } else if (key == "fortran_order") {
         if (take("True")) return "it is in Fortran order; save it in C order (numpy.ascontiguousarray)";
         if (!take("False")) return "the header cannot be read";

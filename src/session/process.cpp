@@ -56,6 +56,7 @@ ProcessResult run_process(const std::vector<std::string>& command, double second
   int ends[2];
   if (command.empty() || ::pipe2(ends, O_CLOEXEC) != 0) return result;
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const pid_t child = ::fork();
@@ -83,7 +84,7 @@ std::filesystem::path find_program(std::string_view name, std::string_view searc
   while (at <= search_path.size()) {
     const std::size_t end = std::min(search_path.find(':', at), search_path.size());
     if (end > at) {
-      const std::filesystem::path path = std::filesystem::path(search_path.substr(at, end - at)) / name;
+      std::filesystem::path path = std::filesystem::path(search_path.substr(at, end - at)) / name;
       std::error_code error;
       if (std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0) return path;
     }

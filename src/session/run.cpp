@@ -89,7 +89,7 @@ class Runner {
   bool fill_inputs() {
     for (const auto& [name, array] : options_.inputs) {
       const auto arg = std::find_if(setup_.bound.args.begin(), setup_.bound.args.end(),
-                                    [&](const task::BoundArg& each) { return each.is_tensor && each.name == name; });
+                                    [&wanted = name](const task::BoundArg& each) { return each.is_tensor && each.name == wanted; });
       if (arg == setup_.bound.args.end()) return refuse(fmt::format("the task has no tensor `{}`", name));
       if (arg->role == task::Role::Out) return refuse(fmt::format("`{}` is an output, it takes no input", name));
       const Held held = held_as(arg->type);
@@ -133,6 +133,7 @@ class Runner {
     machine::Options options;
     options.workers = static_cast<unsigned>(domains_.size());
     options.step_budget = options_.step_budget;
+    options.schedule = options_.schedule;
     options.progress = progress("candidate");
     machine::Result result = program->run(launch_, pointers_, *memory_, options);
     out_.ctas = result.counts.ctas;
@@ -160,6 +161,7 @@ class Runner {
     triton::Options options;
     options.workers = static_cast<unsigned>(domains_.size());
     options.step_budget = options_.step_budget;
+    options.schedule = options_.schedule;
     options.progress = progress("spec");
     prove::Setup setup = setup_;
     setup.has_workspace = false;

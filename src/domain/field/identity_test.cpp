@@ -12,6 +12,7 @@ using Real = Lab::Real;
 std::vector<Real> softmax(Lab& lab, const std::vector<Real>& x, bool subtract_maximum) {
   const Real most = lab.largest(x);
   std::vector<Real> powers;
+  powers.reserve(x.size());
   for (const Real& v : x) powers.push_back(lab.exp(subtract_maximum ? lab.sub(v, most) : v));
   const Real total = lab.sum(powers);
   for (Real& v : powers) v = lab.div(v, total);
@@ -122,6 +123,7 @@ TEST(FieldIdentity, LogSumExpIsTheSameAcrossBasesMaximaAndSplits) {
   // Base two: m2 = max(x log2e), l = sum of 2^(x log2e - m2), (m2 + log2 l) ln 2.
   const Real log2e = lab.c(1.44269504F), ln2 = lab.c(0.693147181F);
   std::vector<Real> scaled;
+  scaled.reserve(x.size());
   for (const Real& v : x) scaled.push_back(lab.mul(v, log2e));
   const Real most = lab.largest(scaled);
   Real total = lab.c(0);

@@ -236,6 +236,7 @@ TEST(FieldDot, IntermediateResultsCanBeReadKeptAndContinued) {
   const auto fourth = lab.run(s, d, d, second);  // another continuation of the same sums
   EXPECT_TRUE(lab.same(fourth[0], lab.add(second[0], lab.entry(s, d, d, 0, 0))));
   std::vector<Real> scaled;
+  scaled.reserve(third.size());
   for (const Real& v : third) scaled.push_back(lab.mul(v, lab.c(3)));
   EXPECT_TRUE(lab.same(lab.run(s, a, b, scaled)[2], lab.add(lab.mul(third[2], lab.c(3)), first[2])));
   auto swapped = second;

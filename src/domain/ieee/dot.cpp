@@ -15,7 +15,6 @@ namespace plumb::domain {
 namespace {
 
 using ieee::bits_of;
-using ieee::f64;
 using Real = Ieee::Real;
 
 constexpr unsigned kRows = 16, kColumns = 8, kDepth = 64;  // of one tile; a step is at most kDepth deep
