@@ -19,10 +19,10 @@ class Result:
         self.err = done.stderr.decode("utf-8", "replace")
 
 
-def plumb(*arguments, stdin=b"", env=None):
+def plumb(*arguments, stdin=b"", env=None, timeout=120):
     """Runs plumb; a crash (a signal) or a hang is a failure of the test."""
     environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(os.getcwd(), "cache"), **(env or {}))
-    done = subprocess.run([PLUMB, *map(str, arguments)], input=stdin, capture_output=True, timeout=120, env=environment)
+    done = subprocess.run([PLUMB, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout, env=environment)
     assert done.returncode in (0, 1, 2), f"plumb {arguments} ended with {done.returncode}: {done.stderr!r}"
     return Result(done)
 
