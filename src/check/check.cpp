@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -25,16 +26,18 @@ struct Collector::Inner {
   Conflicts conflicts;
   std::vector<CtaFootprint> footprints;
   bool has_fence = false, has_strong = false, has_release = false;
+  std::map<std::uint32_t, const char*> unfollowed;  // by instruction: what it does that is not followed
 
-  void take(std::uint64_t cta, CtaLog log) {
+  void take(std::uint64_t cta, CtaLog log, const std::map<std::uint32_t, const char*>& not_followed) {
     const std::lock_guard lock(mutex);
+    unfollowed.insert(not_followed.begin(), not_followed.end());
     conflicts.merge(log.conflicts);
     footprints.push_back({cta, std::move(log.footprint)});
     has_fence |= log.has_fence;
     has_strong |= log.has_strong;
     has_release |= log.has_release;
   }
-  bool may_be_ordered_otherwise() const { return has_release || (has_fence && has_strong); }
+  bool may_be_ordered_otherwise() const { return has_release || (has_fence && has_strong) || !unfollowed.empty(); }
 };
 
 namespace {
@@ -42,8 +45,9 @@ namespace {
 // A checker that hands its log over when its CTA is done.
 class Watch final : public machine::Observer {
  public:
-  Watch(RaceChecker checker, std::function<void(CtaLog)> take) : checker_(std::move(checker)), take_(std::move(take)) {}
-  ~Watch() override { take_(checker_.finish()); }
+  using Take = std::function<void(CtaLog, const std::map<std::uint32_t, const char*>&)>;
+  Watch(RaceChecker checker, Take take) : checker_(std::move(checker)), take_(std::move(take)) {}
+  ~Watch() override { take_(checker_.finish(), unfollowed_); }
   Watch(const Watch&) = delete;  // a log is handed over once
   Watch& operator=(const Watch&) = delete;
 
@@ -66,14 +70,20 @@ class Watch final : public machine::Observer {
     checker_.fence(instr, who, scope);
   }
   void exited(machine::WarpMask who) override { checker_.exited(who); }
+  void unfollowed(std::uint32_t instr, machine::WarpMask, const char* what) override {
+    unfollowed_.try_emplace(instr, what);
+  }
 
  private:
   RaceChecker checker_;
-  std::function<void(CtaLog)> take_;
+  Take take_;
+  std::map<std::uint32_t, const char*> unfollowed_;
 };
 
-bool could_be_ordered_by_flags(const Code* code) {
-  return code == &kRaceShared || code == &kRaceGlobal || code == &kRaceCrossCta || code == &kAtomicMix;
+// What flags, mbarriers and barriers of a cluster can order; mbarriers also make copies complete.
+bool could_be_ordered_otherwise(const Code* code, bool has_unfollowed) {
+  const bool is_race = code == &kRaceShared || code == &kRaceGlobal || code == &kRaceCrossCta || code == &kAtomicMix;
+  return is_race || (has_unfollowed && code != &kRaceSameInstr && code != &kBarrierReentry);
 }
 
 // Instructions whose results differ from one schedule to the next.
@@ -104,7 +114,7 @@ void add_unstable_values(const std::vector<InstrFacts>& facts, const std::vector
 Collector::Collector(ptx::CheckedModule module, const ptx::Function& entry, const machine::Launch& launch,
                      const domain::Memory* memory, const std::function<Place(std::uint32_t)>& place) {
   std::vector<InstrFacts> facts = facts_of(*module, entry, place);
-  inner_.reset(new Inner{std::move(module), std::move(facts), launch, memory, {}, {}, {}, false, false, false});
+  inner_.reset(new Inner{std::move(module), std::move(facts), launch, memory, {}, {}, {}, false, false, false, {}});
 }
 
 Collector::~Collector() = default;
@@ -112,7 +122,9 @@ Collector::~Collector() = default;
 std::unique_ptr<machine::Observer> Collector::observe(std::uint64_t cta) {
   const auto threads = static_cast<unsigned>(inner_->launch.block.count());
   return std::make_unique<Watch>(RaceChecker(inner_->facts, threads, cta),
-                                 [inner = inner_.get(), cta](CtaLog log) { inner->take(cta, std::move(log)); });
+                                 [inner = inner_.get(), cta](CtaLog log, const auto& not_followed) {
+                                   inner->take(cta, std::move(log), not_followed);
+                                 });
 }
 
 Report Collector::finish(const std::vector<bool>& executed) {
@@ -133,13 +145,19 @@ Report Collector::finish(const std::vector<bool>& executed) {
   });
   for (const Conflict& conflict : conflicts) {
     Finding finding = describe(scene, conflict);
-    if (inner.may_be_ordered_otherwise() && could_be_ordered_by_flags(finding.code)) {
-      finding.message += "; fences and flags might, but are not followed";
+    if (inner.may_be_ordered_otherwise() && could_be_ordered_otherwise(finding.code, !inner.unfollowed.empty())) {
+      finding.message += "; other synchronisation might, but is not followed";
       finding.code = &kOrderUnmodelled;
       report.unknowns.add(std::move(finding));
     } else {
       report.findings.add(std::move(finding));
     }
+  }
+  for (const auto& [instr, what] : inner.unfollowed) {
+    if (instr >= inner.facts.size()) continue;
+    report.unknowns.add(kOrderUnmodelled,
+                        fmt::format("`{}`: what {} order is not followed", inner.facts[instr].opcode, what),
+                        inner.facts[instr].place);
   }
   add_unstable_values(inner.facts, executed, report);
   return report;

@@ -16,6 +16,7 @@ struct Arguments {
   std::string task, ptx, shape, out;
   std::vector<std::string> inputs;
   std::uint64_t seed = 1;
+  std::optional<std::uint64_t> schedule;
   bool has_spec = false;
 };
 
@@ -54,6 +55,7 @@ void run_run(Context& context, const Arguments& arguments) {
   const auto candidate = load_candidate(arguments.ptx, findings);
   if (!candidate) return refuse(context, findings);
   options.seed = arguments.seed;
+  options.schedule = arguments.schedule;
   options.workers = context.workers;
   options.has_spec = arguments.has_spec;
   options.python = context.python();
@@ -82,6 +84,8 @@ void add_run(CLI::App& app, Context& context) {
       ->take_all();
   command->add_option("--out", arguments->out, "a folder: write each output as NAME.npy");
   command->add_option("--seed", arguments->seed, "of the drawn inputs");
+  command->add_option("--schedule", arguments->schedule,
+                      "seed of the order of warps and of asynchronous effects; default: in turn, and as late as legal");
   command->add_flag("--compare", arguments->has_spec, "also evaluate the Triton source, and compare");
   add_json(*command, context);
   add_workers(*command, context);

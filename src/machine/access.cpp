@@ -5,6 +5,7 @@
 
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
+#include "machine/cluster.h"
 #include "machine/lanes.h"
 #include "machine/run.h"
 
@@ -116,7 +117,11 @@ void WarpRun<D>::report_bounds(ptx::Space space, std::uint64_t address, unsigned
   };
   switch (space) {
     case ptx::Space::shared:
-      limit(cta_.shared().size());
+      if (address >> kRankShift != cta_.rank()) {
+        text += "shared address " + hex(address) + ", which is not in this block's window";
+      } else {
+        limit(cta_.shared().size());
+      }
       break;
     case ptx::Space::local:
       limit(layout().local_bytes);
@@ -156,11 +161,13 @@ bool WarpRun<D>::raw_local(std::uint64_t address, unsigned size, unsigned lane, 
   const auto within = [&](std::uint64_t at, std::uint64_t end) { return at <= end && size <= end - at; };
   tags = nullptr;
   switch (space) {
-    case ptx::Space::shared:
-      if (!within(address, cta_.shared().size())) return false;
-      bytes = cta_.shared().bytes() + address;
-      if constexpr (D::kHasTags) tags = cta_.shared().tags() + address;
+    case ptx::Space::shared: {
+      const std::uint64_t at = address - cta_.shared_base();
+      if (!within(at, cta_.shared().size())) return false;
+      bytes = cta_.shared().bytes() + at;
+      if constexpr (D::kHasTags) tags = cta_.shared().tags() + at;
       return true;
+    }
     case ptx::Space::local:
       if (!within(address, layout().local_bytes)) return false;
       bytes = local_bytes(lane) + address;
@@ -214,6 +221,8 @@ bool WarpRun<D>::load(ptx::Space space, std::uint64_t address, unsigned size, un
     report_bounds(space, address, size, lane, "reads");
     return false;
   }
+  if (space == ptx::Space::shared && meets_mbarrier(cta_, address - cta_.shared_base(), size, lane, "reads"))
+    return false;
   std::memcpy(out.bytes, bytes, size);
   if constexpr (D::kHasTags) std::memcpy(out.tags, tags, size * sizeof(Tag));
   return true;
@@ -243,8 +252,65 @@ bool WarpRun<D>::store(ptx::Space space, std::uint64_t address, unsigned size, u
     report_bounds(space, address, size, lane, "writes");
     return false;
   }
+  if (space == ptx::Space::shared && meets_mbarrier(cta_, address - cta_.shared_base(), size, lane, "writes"))
+    return false;
   std::memcpy(bytes, in.bytes, size);
   if constexpr (D::kHasTags) std::memcpy(tags, in.tags, size * sizeof(Tag));
+  return true;
+}
+
+// Plain accesses of the bytes of a live mbarrier see whatever memory held before: a defect.
+template <class D>
+bool WarpRun<D>::meets_mbarrier(const Cta<D>& owner, std::uint64_t offset, unsigned size, unsigned lane,
+                                const char* verb) {
+  const auto barrier = owner.mbarrier_in(offset, size);
+  if (!barrier) return false;
+  this->fault(kMbarrier, thread_name(lane) + " " + verb + " " + std::to_string(size) + " bytes at shared address " +
+                             hex(offset) + ", where the mbarrier at " + hex(*barrier) + " lives");
+  return true;
+}
+
+template <class D>
+Cta<D>* WarpRun<D>::shared_owner(std::uint64_t& address, unsigned size, unsigned lane, const char* verb) {
+  if ((address & (std::min(size, 16u) - 1)) != 0) {
+    report_alignment(ptx::Space::shared, address, size, lane, verb);
+    return nullptr;
+  }
+  const std::uint64_t rank = address >> kRankShift, offset = address & ((1u << kRankShift) - 1);
+  const std::string text = thread_name(lane) + " " + verb + " " + std::to_string(size) + " bytes at shared address ";
+  if (rank >= cta_.cluster().size()) {
+    this->fault(kBounds, text + hex(address) + ", which is in no block of the cluster");
+    return nullptr;
+  }
+  Cta<D>& owner = cta_.cluster().cta(static_cast<std::uint32_t>(rank));
+  if (owner.is_done()) {
+    this->fault(kCluster, text + hex(offset) + " of " + owner.name() + ", which has exited");
+    return nullptr;
+  }
+  if (offset > owner.shared().size() || size > owner.shared().size() - offset) {
+    this->fault(kBounds, text + hex(offset) + " of " + owner.name() + ", past the " +
+                             std::to_string(owner.shared().size()) + " bytes of shared memory");
+    return nullptr;
+  }
+  address = offset;
+  return &owner;
+}
+
+template <class D>
+bool WarpRun<D>::load_cluster(std::uint64_t address, unsigned size, unsigned lane, TaggedBytes& out) {
+  Cta<D>* owner = shared_owner(address, size, lane, "reads");
+  if (owner == nullptr || meets_mbarrier(*owner, address, size, lane, "reads")) return false;
+  std::memcpy(out.bytes, owner->shared().bytes() + address, size);
+  if constexpr (D::kHasTags) std::memcpy(out.tags, owner->shared().tags() + address, size * sizeof(Tag));
+  return true;
+}
+
+template <class D>
+bool WarpRun<D>::store_cluster(std::uint64_t address, unsigned size, unsigned lane, const TaggedBytes& in) {
+  Cta<D>* owner = shared_owner(address, size, lane, "writes");
+  if (owner == nullptr || meets_mbarrier(*owner, address, size, lane, "writes")) return false;
+  std::memcpy(owner->shared().bytes() + address, in.bytes, size);
+  if constexpr (D::kHasTags) std::memcpy(owner->shared().tags() + address, in.tags, size * sizeof(Tag));
   return true;
 }
 
@@ -257,7 +323,24 @@ void WarpRun<D>::observe(AccessKind kind, ptx::Space space, const Op<D>& op, std
   access.scope = static_cast<Scope>(op.order.scope);
   access.is_acquire = op.order.is_acquire, access.is_release = op.order.is_release;
   access.instr = pc_, access.warp = index_, access.mask = mask, access.size = size, access.address = address;
-  cta_.observer()->access(access);
+  if (space != ptx::Space::shared || cta_.cluster().size() == 1) return cta_.observer()->access(access);
+  // By the block whose memory it is, with addresses counted from its start.
+  std::uint64_t offset[kLanes] = {};
+  for_lanes(mask, [&](unsigned lane) { offset[lane] = address[lane] & ((1u << kRankShift) - 1); });
+  access.address = offset;
+  while (mask != 0) {
+    const auto rank = static_cast<std::uint32_t>(address[std::countr_zero(mask)] >> kRankShift);
+    access.mask = 0;
+    for_lanes(mask, [&](unsigned lane) {
+      if (address[lane] >> kRankShift == rank) access.mask |= 1u << lane;
+    });
+    mask &= ~access.mask;
+    if (rank == cta_.rank()) {
+      cta_.observer()->access(access);
+    } else {
+      cta_.observer()->remote_access(access, rank);
+    }
+  }
 }
 
 template <class D>
@@ -316,11 +399,11 @@ void WarpRun<D>::wait_copies(std::uint32_t pending, bool all) {
   }
 }
 
-// The bytes move now, at the latest legal moment.
+// The bytes of some lanes arrive.
 template <class D>
-void WarpRun<D>::complete_copy(std::uint32_t number, std::uint32_t lanes) {
-  AsyncCopy<D>& copy = copies_[number - first_copy_];
-  copy.mask &= ~lanes;
+void WarpRun<D>::move_copy(AsyncCopy<D>& copy, std::uint32_t lanes) {
+  lanes &= copy.mask & ~copy.moved;
+  copy.moved |= lanes;
   for_lanes(lanes, [&](unsigned lane) {
     TaggedBytes moved;
     const std::uint32_t read = copy.source_size[lane];
@@ -331,20 +414,41 @@ void WarpRun<D>::complete_copy(std::uint32_t number, std::uint32_t lanes) {
       std::memcpy(cta_.shared().tags() + copy.shared[lane], moved.tags, copy.size * sizeof(Tag));
     }
   });
+}
+
+// A thread has waited: what has not arrived yet does so now, at the latest legal moment.
+template <class D>
+void WarpRun<D>::complete_copy(std::uint32_t number, std::uint32_t lanes) {
+  AsyncCopy<D>& copy = copies_[number - first_copy_];
+  move_copy(copy, lanes);
+  copy.mask &= ~lanes;
   if (cta_.observer() != nullptr) cta_.observer()->async_copy_waited(copy.id, {index_, lanes});
 }
 
-#define PLUMB_INSTANTIATE_ACCESS(D)                                                                       \
-  template bool WarpRun<D>::addresses(const Op<D>&, unsigned, std::uint64_t(&)[kLanes], std::uint32_t);   \
-  template domain::Buffer* WarpRun<D>::global(std::uint64_t, std::uint64_t);                              \
-  template void WarpRun<D>::report_bounds(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);    \
-  template void WarpRun<D>::report_alignment(ptx::Space, std::uint64_t, unsigned, unsigned, const char*); \
-  template bool WarpRun<D>::load(ptx::Space, std::uint64_t, unsigned, unsigned, TaggedBytes&);            \
-  template bool WarpRun<D>::store(ptx::Space, std::uint64_t, unsigned, unsigned, const TaggedBytes&);     \
-  template void WarpRun<D>::observe(AccessKind, ptx::Space, const Op<D>&, std::uint32_t, unsigned,        \
-                                    const std::uint64_t*);                                                \
-  template AsyncCopy<D>& WarpRun<D>::issue_copy();                                                        \
-  template void WarpRun<D>::commit_copies();                                                              \
+template <class D>
+void WarpRun<D>::land_copies(unsigned lane, std::uint32_t before) {
+  for (std::uint32_t number = first_copy_; number != before && number - first_copy_ < copies_.size(); ++number) {
+    move_copy(copies_[number - first_copy_], 1u << lane);
+  }
+}
+
+#define PLUMB_INSTANTIATE_ACCESS(D)                                                                        \
+  template bool WarpRun<D>::addresses(const Op<D>&, unsigned, std::uint64_t(&)[kLanes], std::uint32_t);    \
+  template domain::Buffer* WarpRun<D>::global(std::uint64_t, std::uint64_t);                               \
+  template void WarpRun<D>::report_bounds(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);     \
+  template void WarpRun<D>::report_alignment(ptx::Space, std::uint64_t, unsigned, unsigned, const char*);  \
+  template bool WarpRun<D>::load(ptx::Space, std::uint64_t, unsigned, unsigned, TaggedBytes&);             \
+  template bool WarpRun<D>::store(ptx::Space, std::uint64_t, unsigned, unsigned, const TaggedBytes&);      \
+  template Cta<D>* WarpRun<D>::shared_owner(std::uint64_t&, unsigned, unsigned, const char*);              \
+  template bool WarpRun<D>::meets_mbarrier(const Cta<D>&, std::uint64_t, unsigned, unsigned, const char*); \
+  template bool WarpRun<D>::load_cluster(std::uint64_t, unsigned, unsigned, TaggedBytes&);                 \
+  template bool WarpRun<D>::store_cluster(std::uint64_t, unsigned, unsigned, const TaggedBytes&);          \
+  template void WarpRun<D>::move_copy(AsyncCopy<D>&, std::uint32_t);                                       \
+  template void WarpRun<D>::land_copies(unsigned, std::uint32_t);                                          \
+  template void WarpRun<D>::observe(AccessKind, ptx::Space, const Op<D>&, std::uint32_t, unsigned,         \
+                                    const std::uint64_t*);                                                 \
+  template AsyncCopy<D>& WarpRun<D>::issue_copy();                                                         \
+  template void WarpRun<D>::commit_copies();                                                               \
   template void WarpRun<D>::wait_copies(std::uint32_t, bool);
 
 PLUMB_INSTANTIATE_ACCESS(domain::Ieee)

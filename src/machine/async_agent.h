@@ -108,9 +108,8 @@ class AsyncAgent {
   void write(AsyncOp<D>& op);
   void complete(std::size_t index);
   void signal(const AsyncOp<D>& op);
-  bool move_in(AsyncOp<D>& op, const AsyncPiece& piece, std::size_t at);
-  bool move_out(AsyncOp<D>& op, const AsyncPiece& piece, std::size_t at);
-  bool reduce_into(AsyncOp<D>& op, const AsyncPiece& piece, std::size_t at);
+  void move_out(const AsyncOp<D>& op, const AsyncPiece& piece, std::size_t at);
+  void reduce_into(const AsyncOp<D>& op, const AsyncPiece& piece, std::size_t at);
   void round_tf32(AsyncOp<D>& op);
 
   Cluster<D>& cluster_;
@@ -118,6 +117,7 @@ class AsyncAgent {
   std::map<Owner, Groups> groups_;
   std::uint64_t next_id_ = 0;
   std::mt19937_64 random_;
+  std::uint64_t sloth_ = 1;  // with a schedule: an operation gets on in one of so many steps
 };
 
 }  // namespace plumb::machine

@@ -53,6 +53,20 @@ constexpr Code kDeadlock{
     "loop trip counts that differ between warps."};
 constexpr Code kAsyncCopy{"machine.async-copy", "misuse of cp.async",
                           "The copy size is 4, 8 or 16 bytes (`.cg`: 16) and the source size at most the copy size."};
+constexpr Code kBulkCopy{
+    "machine.bulk-copy", "misuse of a bulk or remote asynchronous operation",
+    "`cp.async.bulk` moves a multiple of 16 bytes between addresses that are multiples of 16; its mbarrier lies in the "
+    "block that receives the bytes. A block must not exit while an operation still reads or writes its shared memory: "
+    "wait for the mbarrier, or with `cp.async.bulk.wait_group.read`."};
+constexpr Code kMbarrier{
+    "machine.mbarrier", "misuse of an mbarrier",
+    "An mbarrier is 8 bytes of shared memory between `mbarrier.init` and `mbarrier.inval`, and nothing else touches "
+    "them. An arrival counts at most what its phase still needs, pending bytes stay within 1048575 either way, and a "
+    "wait names the current or the last phase. On the hardware these end the kernel or hang it."};
+constexpr Code kCluster{
+    "machine.cluster", "misuse of a cluster of blocks",
+    "Each thread of a cluster arrives at `barrier.cluster` once and then waits, in turn. Shared memory of another "
+    "block exists while that block runs: end with a barrier of the cluster before a block exits that others access."};
 constexpr Code kTrap{"machine.trap", "the program executed `trap`",
                      "`trap` aborts the grid. A kernel under proof must not reach it."};
 constexpr Code kBudget{
@@ -62,9 +76,9 @@ constexpr Code kBudget{
 constexpr Code kCancelled{"machine.cancelled", "the run was cancelled", "The caller asked the run to stop."};
 
 std::span<const Code* const> codes() {
-  static constexpr std::array<const Code*, 14> kAll{&kEntry,     &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined,
-                                                    &kBounds,    &kAlignment, &kCollective, &kBarrier,     &kDeadlock,
-                                                    &kAsyncCopy, &kTrap,      &kBudget,     &kCancelled};
+  static constexpr std::array<const Code*, 17> kAll{
+      &kEntry,    &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined, &kBounds, &kAlignment, &kCollective, &kBarrier,
+      &kDeadlock, &kAsyncCopy, &kBulkCopy,   &kMbarrier,    &kCluster,   &kTrap,   &kBudget,    &kCancelled};
   return kAll;
 }
 

@@ -19,6 +19,9 @@ extern const Code kCollective;   // lanes missing where a warp must act together
 extern const Code kBarrier;      // misuse of a CTA barrier
 extern const Code kDeadlock;     // no thread can go on
 extern const Code kAsyncCopy;    // misuse of cp.async
+extern const Code kBulkCopy;     // misuse of a bulk or remote asynchronous operation
+extern const Code kMbarrier;     // misuse of an mbarrier
+extern const Code kCluster;      // misuse of a cluster of CTAs
 extern const Code kTrap;         // the program executed `trap`
 extern const Code kBudget;       // the step budget is used up
 extern const Code kCancelled;    // the caller cancelled

@@ -1,95 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block from start to end: its warps in turn, its barriers, and what is said when nobody can go on.
+// One block: its start and end, and its barriers.
 #include <algorithm>
 
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
+#include "machine/cluster.h"
 #include "machine/lanes.h"
 #include "machine/run.h"
 
 namespace plumb::machine {
 
-namespace {
-
-// Steps that one warp may run before the next has its turn.
-constexpr std::uint64_t kSlice = 1 << 14;
-
-// "lanes 0-3, 7"
-std::string lane_list(std::uint32_t mask) {
-  if (mask == kFullMask) return "all lanes";
-  std::string out = std::popcount(mask) == 1 ? "lane " : "lanes ";
-  bool is_first = true;
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
-    if ((mask >> lane & 1) == 0) continue;
-    unsigned last = lane;
-    while (last + 1 < kLanes && (mask >> (last + 1) & 1) != 0) ++last;
-    if (!is_first) out += ", ";
-    is_first = false;
-    out += std::to_string(lane);
-    if (last != lane) out += "-" + std::to_string(last);
-    lane = last;
-  }
-  return out;
-}
-
-}  // namespace
-
 template <class D>
-Cta<D>::Cta(const Decoded<D>& program, D& dom, RunShared& shared) : program_(program), dom_(dom), run_(shared) {
+Cta<D>::Cta(Cluster<D>& cluster, const Decoded<D>& program, D& dom, RunShared& shared, std::uint32_t rank)
+    : cluster_(cluster), program_(program), dom_(dom), run_(shared), rank_(rank) {
   const std::uint64_t threads = shared.launch->block.count();
   const auto warps = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<WarpRun<D>>(*this, program, dom, i));
-  executed_.resize(program.ops.size());
 }
 
 template <class D>
-std::optional<Stop> Cta<D>::run(std::uint64_t cta, Counts& counts) {
+std::uint8_t* Cta<D>::executed() {
+  return cluster_.executed();
+}
+
+template <class D>
+std::string Cta<D>::name() const {
+  return "block (" + std::to_string(block_index_.x) + "," + std::to_string(block_index_.y) + "," +
+         std::to_string(block_index_.z) + ")";
+}
+
+template <class D>
+void Cta<D>::start(const Dim3& block_index) {
   const Launch& the_launch = launch();
-  block_index_ = {static_cast<std::uint32_t>(cta % the_launch.grid.x),
-                  static_cast<std::uint32_t>(cta / the_launch.grid.x % the_launch.grid.y),
-                  static_cast<std::uint32_t>(cta / the_launch.grid.x / the_launch.grid.y)};
-  observer_ = run_.options->observe ? run_.options->observe(cta) : nullptr;
+  block_index_ = block_index;
+  const std::uint64_t linear = block_index.x + std::uint64_t{the_launch.grid.x} *
+                                                   (block_index.y + std::uint64_t{the_launch.grid.y} * block_index.z);
+  observer_ = run_.options->observe ? run_.options->observe(linear) : nullptr;
   copy_id_ = 0;
+  mbarriers_.clear();
   shared_.reset(program_.layout.static_shared + the_launch.dynamic_shared);
   for (Barrier& barrier : barriers_) barrier = {.arrived = std::vector<std::uint32_t>(warps_.size())};
-  dom_.begin_unit();
   const std::uint64_t threads = the_launch.block.count();
+  live_warps_ = static_cast<std::uint32_t>(warps_.size());
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     const std::uint64_t left = threads - i * kLanes;
     warps_[i]->start(left >= kLanes ? kFullMask : (1u << left) - 1);
   }
-  std::optional<Stop> stop;
-  bool is_alive = true;
-  while (is_alive && !stop) {
-    is_alive = false;
-    bool has_run = false;
-    for (auto& warp : warps_) {
-      if (warp->is_done()) continue;
-      is_alive = true;
-      if (!warp->is_ready()) continue;
-      has_run = true;
-      const std::uint64_t before = warp->steps();
-      warp->run(kSlice);
-      if ((stop = warp->take_stop())) break;
-      const std::uint64_t ran = warp->steps() - before;
-      if (run_.steps.fetch_add(ran, std::memory_order_relaxed) + ran > run_.options->step_budget) {
-        stop = Stop{Stop::Kind::Budget, Finding{&kBudget,
-                                                Severity::Error,
-                                                "the launch executed its budget of " +
-                                                    std::to_string(run_.options->step_budget) + " warp instructions",
-                                                program_.place(warp->pc()),
-                                                {},
-                                                {}}};
-        break;
-      }
-      if (run_.is_cancelled.load(std::memory_order_relaxed)) {
-        stop = Stop{Stop::Kind::Cancelled, Finding{&kCancelled, Severity::Error, "the run was cancelled", {}, {}, {}}};
-        break;
-      }
-    }
-    if (is_alive && !has_run) stop = deadlock();
-  }
-  dom_.end_unit();
+}
+
+template <class D>
+void Cta<D>::finish(Counts& counts) {
   observer_.reset();
   ++counts.ctas;
   for (auto& warp : warps_) {
@@ -97,7 +57,6 @@ std::optional<Stop> Cta<D>::run(std::uint64_t cta, Counts& counts) {
     counts.lane_instrs += std::exchange(warp->lane_steps_, 0);
     counts.mma_macs += std::exchange(warp->macs_, 0);
   }
-  return stop;
 }
 
 template <class D>
@@ -161,53 +120,17 @@ void Cta<D>::complete_if_full(unsigned id) {
   barrier.is_active = false;
   barrier.threads = barrier.popcount = barrier.voters = 0;
   for (auto& warp : warps_) warp->release_barrier(id, popcount, voters);
+  cluster_.progressed();
 }
 
 template <class D>
 void Cta<D>::lanes_exited(WarpRun<D>& warp, std::uint32_t lanes) {
   if (observer_) observer_->exited({warp.index(), lanes});
+  if (warp.live() == 0) --live_warps_;
   for (unsigned id = 0; id < kBarriers; ++id) {
     if (barriers_[id].is_active && barriers_[id].expected == 0) complete_if_full(id);
   }
-}
-
-template <class D>
-Stop Cta<D>::deadlock() const {
-  constexpr std::size_t kNotes = 8;
-  Finding finding{&kDeadlock, Severity::Error, {}, {}, {}, {}};
-  const Code* code = &kDeadlock;
-  for (const auto& warp : warps_) {
-    for (const Split<D>& split : warp->splits()) {
-      const auto pc = static_cast<std::uint32_t>(split.op - program_.ops.data());
-      std::string text = lane_list(split.mask) + " of warp " + std::to_string(warp->index());
-      if (split.state == Split<D>::State::Barrier) {
-        const Barrier& barrier = barriers_[split.barrier];
-        text += " wait at barrier " + std::to_string(split.barrier) + ": ";
-        if (barrier.expected != 0) {
-          text += std::to_string(barrier.threads) + " of " + std::to_string(barrier.expected) + " threads arrived";
-        } else {
-          std::uint32_t missing = 0;
-          for (const auto& other : warps_) {
-            missing += static_cast<std::uint32_t>(std::popcount(other->live() & ~barrier.arrived[other->index()]));
-          }
-          text += std::to_string(missing) + " threads have not arrived";
-        }
-      } else {
-        code = &kCollective;
-        text += " wait here for " + lane_list(split.member & warp->live() & ~split.mask) + " of the same warp";
-      }
-      if (finding.message.empty()) {
-        finding.message = "no thread of block (" + std::to_string(block_index_.x) + "," +
-                          std::to_string(block_index_.y) + "," + std::to_string(block_index_.z) +
-                          ") can go on: " + text;
-        finding.place = program_.place(pc);
-      } else if (finding.notes.size() < kNotes) {
-        finding.notes.push_back({text, program_.place(pc)});
-      }
-    }
-  }
-  finding.code = code;
-  return Stop{Stop::Kind::Defect, std::move(finding)};
+  cluster_.lanes_exited(warp);
 }
 
 template class Cta<domain::Ieee>;

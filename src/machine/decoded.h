@@ -19,6 +19,7 @@ struct ConstantSlot {
   Slot slot = 0;
   std::uint8_t width = 4;
   std::uint64_t value = 0;
+  bool is_shared_address = false;  // the CTA's own window is added
 };
 
 // A register that is set when a warp starts.
@@ -66,6 +67,7 @@ struct Layout {
   std::uint32_t reg_bytes = 0;
   std::uint32_t variable_bytes = 0;  // of them: what a program writes; constants and special registers follow
   std::uint32_t pred_count = 1;      // predicate 0 is always false
+  PredSlot explicit_cluster = kNoPred;
   std::vector<ConstantSlot> constants;
   std::vector<SpecialSlot> specials;
   std::vector<Slot> lists;

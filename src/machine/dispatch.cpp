@@ -5,6 +5,8 @@
 
 #include "machine/exec/async_copy.h"
 #include "machine/exec/atomic.h"
+#include "machine/exec/bulk_copy.h"
+#include "machine/exec/cluster.h"
 #include "machine/exec/compare.h"
 #include "machine/exec/control.h"
 #include "machine/exec/convert.h"
@@ -17,6 +19,7 @@
 #include "machine/exec/logic.h"
 #include "machine/exec/matrix.h"
 #include "machine/exec/matrix_move.h"
+#include "machine/exec/mbarrier.h"
 #include "machine/exec/memory.h"
 #include "machine/exec/move.h"
 #include "machine/exec/sync.h"

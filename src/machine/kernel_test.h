@@ -29,6 +29,7 @@ struct Kernel {
   std::uint32_t dynamic_shared = 0;
   std::string target = "sm_80";
   Options options = {.workers = 1};
+  Dim3 cluster = {};
 };
 
 struct Ran {
@@ -77,6 +78,7 @@ Ran run_in(const Kernel& kernel, const std::vector<D*>& domains) {
   Launch launch;
   launch.entry = "k";
   launch.grid = kernel.grid, launch.block = kernel.block, launch.dynamic_shared = kernel.dynamic_shared;
+  launch.cluster = kernel.cluster;
   launch.params.resize(16);
   std::memcpy(launch.params.data(), &in.address, 8);
   std::memcpy(launch.params.data() + 8, &out.address, 8);

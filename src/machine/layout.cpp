@@ -308,12 +308,12 @@ std::uint32_t Decoder::add_reason(std::string reason) {
   return static_cast<std::uint32_t>(layout_.reasons.size() - 1);
 }
 
-Slot Decoder::constant(std::uint64_t value, unsigned width) {
+Slot Decoder::constant(std::uint64_t value, unsigned width, bool is_shared_address) {
   if (width < 8) value &= (std::uint64_t{1} << (8 * width)) - 1;
-  const auto [it, is_new] = constants_.try_emplace({value, width}, 0);
+  const auto [it, is_new] = constants_.try_emplace({value, width, is_shared_address}, 0);
   if (is_new) {
     it->second = new_slot(width);
-    layout_.constants.push_back({it->second, static_cast<std::uint8_t>(width), value});
+    layout_.constants.push_back({it->second, static_cast<std::uint8_t>(width), value, is_shared_address});
   }
   return it->second;
 }
@@ -374,7 +374,7 @@ Slot Decoder::source(const Operand& operand, ptx::Type type) {
         unmodelled("the address of a variable without a place");
         return 0;
       }
-      return constant(place.address + static_cast<std::uint64_t>(operand.integer), bytes);
+      return constant(place.address + static_cast<std::uint64_t>(operand.integer), bytes, place.space == Space::shared);
     }
     case Operand::Kind::Function:
       unmodelled("the address of a function");
@@ -410,14 +410,16 @@ DecodeContext::Address Decoder::address(const Operand& operand, bool to_generic)
     return {regs_[function_][operand.reg], bytes == 4 ? 4u : 8u, offset};
   }
   std::uint64_t base = 0;
+  bool is_shared = false;
   if (operand.kind == Operand::Kind::Address && operand.base == Operand::Base::Variable) {
     const VariablePlace& place = layout_.variables[operand.variable];
     if (!place.is_placed) unmodelled("the address of a variable without a place");
     base = place.address + (to_generic ? window(place.space) : 0);
+    is_shared = place.space == Space::shared;
   } else if (operand.kind != Operand::Kind::Address) {
     unmodelled("this operand as an address");
   }
-  return {constant(0, 8), 8, base + offset};
+  return {constant(0, 8, is_shared), 8, base + offset};
 }
 
 PredRef Decoder::pred_source(const Operand& operand) {
@@ -426,7 +428,8 @@ PredRef Decoder::pred_source(const Operand& operand) {
   }
   if (operand.kind == Operand::Kind::Int) return {0, (operand.integer != 0) != operand.is_negated};
   if (operand.kind == Operand::Kind::Special && operand.special == Special::is_explicit_cluster) {
-    return {0, operand.is_negated};  // launches of clusters are refused
+    if (layout_.explicit_cluster == kNoPred) layout_.explicit_cluster = layout_.pred_count++;
+    return {layout_.explicit_cluster, operand.is_negated};
   }
   unmodelled("this operand as a predicate");
   return {0, false};

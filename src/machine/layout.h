@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Decoder final : public DecodeContext {
   void use(ptx::RegId reg) { touches_[function_][instr_].uses.push_back(reg); }
   void def(ptx::RegId reg);
   Slot new_slot(unsigned width);
-  Slot constant(std::uint64_t value, unsigned width);
+  Slot constant(std::uint64_t value, unsigned width, bool is_shared_address = false);
   std::optional<std::uint64_t> literal(const ptx::Operand& operand, ptx::Type type);
   std::optional<std::uint32_t> call_parameter(const ptx::Operand& operand, std::uint32_t& size);
 
@@ -65,7 +66,7 @@ class Decoder final : public DecodeContext {
   std::vector<bool> is_recursive_;                        // by function
   std::vector<std::vector<std::uint32_t>> regs_;          // by function and RegId: Slot or PredSlot
   std::vector<std::vector<std::uint32_t>> label_instrs_;  // by function and LabelId: instruction that follows
-  std::map<std::pair<std::uint64_t, unsigned>, Slot> constants_;
+  std::map<std::tuple<std::uint64_t, unsigned, bool>, Slot> constants_;
   std::map<std::pair<unsigned, unsigned>, Slot> specials_;  // (special, axis), width
   std::vector<ptx::VarId> const_variables_, global_variables_;
   std::uint64_t next_global_ = kModuleGlobals;

@@ -41,9 +41,12 @@ ParamLayout param_layout(const ptx::Module& module, const ptx::Function& entry);
 
 struct Options {
   unsigned workers = 0;         // 0: all cores
-  std::uint64_t first_cta = 0;  // linear CTA range [first_cta, last_cta)
+  std::uint64_t first_cta = 0;  // linear CTA range [first_cta, last_cta); a cluster goes with its first CTA
   std::uint64_t last_cta = ~0ULL;
   std::uint64_t step_budget = 1ULL << 40;  // warp instructions over the whole launch
+  // Seeds which warp runs next and for how long, and when asynchronous operations take effect. Empty: warps in turn,
+  // and the latest legal moment. Equal seeds give equal schedules of each cluster.
+  std::optional<std::uint64_t> schedule;
   // Called from worker threads; may be empty. Returning false cancels.
   std::function<bool(std::uint64_t done_ctas, std::uint64_t all_ctas)> progress;
   // One observer per CTA, made by the worker that runs it and destroyed at its end; may be empty.

@@ -56,10 +56,9 @@ std::string Mbarrier::drop(std::uint32_t count) {
 }
 
 bool Mbarrier::try_complete() {
-  if (pending != 0 || tx != 0) return false;
+  if (!is_full()) return false;
   ++phase;
   pending = expected;
-  has_released = false;
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 namespace plumb::machine {
 
+inline constexpr std::uint32_t kMbarrierBytes = 8;
 inline constexpr std::uint32_t kMaxArrivals = (1u << 20) - 1;
 inline constexpr std::int64_t kMaxTx = (1 << 20) - 1;  // either way
 
@@ -16,8 +17,6 @@ struct Mbarrier {
   std::uint32_t expected = 0;  // arrivals of the next phase
   std::uint32_t pending = 0;   // arrivals that this phase still needs
   std::int64_t tx = 0;         // bytes announced and not yet there; below zero when they came first
-  std::uint32_t init = 0;      // operation that made it
-  bool has_released = false;   // some arrival of this phase released
 
   // What `inval` leaves in memory.
   std::uint64_t word() const;
@@ -30,7 +29,8 @@ struct Mbarrier {
   std::string complete(std::int64_t bytes) { return add_tx(-bytes); }
   std::string arrive(std::uint32_t count);
   std::string drop(std::uint32_t count);  // arrives, and is missing from the phases to come
-  // Begins the next phase when this one has all arrivals and all bytes.
+  bool is_full() const { return pending == 0 && tx == 0; }  // has all arrivals and all bytes of its phase
+  // Begins the next phase when this one is full.
   bool try_complete();
 
   bool has_completed_parity(std::uint32_t parity) const { return (phase & 1) != (parity & 1); }

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
+#include "machine/cluster.h"
 #include "machine/codes.h"
 #include "machine/dispatch.h"
 #include "machine/exec/control.h"
@@ -52,6 +53,41 @@ std::string text_of(const Dim3& dim) {
   return "(" + std::to_string(dim.x) + "," + std::to_string(dim.y) + "," + std::to_string(dim.z) + ")";
 }
 
+// The blocks of one cluster: what the launch says, or what the entry requires.
+Dim3 cluster_shape(const ptx::Function& entry, const Launch& launch) {
+  const auto& required = entry.reqnctapercluster;
+  if (required[0] == 0 || launch.cluster.count() != 1) return launch.cluster;
+  return {required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+}
+
+// What is wrong with a launch's clusters; empty when nothing is.
+std::string cluster_error(const ptx::Module& module, const ptx::Function& entry, const Launch& launch) {
+  constexpr int kFirstTarget = 90;
+  const Dim3 shape = cluster_shape(entry, launch);
+  const auto& required = entry.reqnctapercluster;
+  if (shape.x == 0 || shape.y == 0 || shape.z == 0 || shape.x > kMaxClusterSize || shape.y > kMaxClusterSize ||
+      shape.z > kMaxClusterSize || shape.count() > kMaxClusterSize) {
+    return "clusters of " + text_of(shape) + " blocks; a cluster has 1 to 16";
+  }
+  if (shape.count() == 1) return {};
+  if (module.target.sm < kFirstTarget) return "clusters, which `" + module.target.text + "` does not have";
+  if (required[0] != 0) {
+    const Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+    if (wanted.x != shape.x || wanted.y != shape.y || wanted.z != shape.z) {
+      return "clusters of " + text_of(shape) + " blocks; `.reqnctapercluster` of `" + entry.name + "` wants " +
+             text_of(wanted);
+    }
+  }
+  if (entry.maxclusterrank != 0 && shape.count() > entry.maxclusterrank) {
+    return "clusters of " + std::to_string(shape.count()) + " blocks; `.maxclusterrank` of `" + entry.name +
+           "` allows " + std::to_string(entry.maxclusterrank);
+  }
+  if (launch.grid.x % shape.x != 0 || launch.grid.y % shape.y != 0 || launch.grid.z % shape.z != 0) {
+    return "a grid of " + text_of(launch.grid) + ", which clusters of " + text_of(shape) + " do not divide";
+  }
+  return {};
+}
+
 // What is wrong with a launch; empty when nothing is.
 std::string launch_error(const Layout& layout, const ptx::Module& module, const ptx::Function& entry,
                          const Launch& launch) {
@@ -80,6 +116,7 @@ std::string launch_error(const Layout& layout, const ptx::Module& module, const 
              std::to_string(most.count());
     }
   }
+  if (std::string error = cluster_error(module, entry, launch); !error.empty()) return error;
   if (launch.params.size() != layout.params.size) {
     return "a parameter block of " + std::to_string(launch.params.size()) + " bytes; `" + entry.name + "` takes " +
            std::to_string(layout.params.size);
@@ -96,6 +133,34 @@ std::string launch_error(const Layout& layout, const ptx::Module& module, const 
   }
   return {};
 }
+
+// The clusters of a grid, numbered x first.
+class Clusters {
+ public:
+  Clusters(const Dim3& grid, const Dim3& shape)
+      : grid_(grid), shape_(shape), across_(grid.x / shape.x), down_(grid.y / shape.y), deep_(grid.z / shape.z) {}
+  const Dim3& shape() const { return shape_; }
+
+  // The first cluster whose first block has at least this number; numbers of first blocks rise with the cluster's.
+  std::uint64_t from(std::uint64_t cta) const {
+    std::uint64_t low = 0, high = across_ * down_ * deep_;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (first_cta(middle) < cta) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+ private:
+  std::uint64_t first_cta(std::uint64_t cluster) const {
+    const std::uint64_t x = cluster % across_, y = cluster / across_ % down_, z = cluster / across_ / down_;
+    return x * shape_.x + grid_.x * (y * shape_.y + std::uint64_t{grid_.y} * z * shape_.z);
+  }
+
+  Dim3 grid_, shape_;
+  std::uint64_t across_, down_, deep_;
+};
 
 template <class D>
 Op<D> decode_one(Decoder& decoder, const ptx::Instr& instr) {
@@ -197,11 +262,6 @@ Result Program<D>::run(const Launch& launch, const std::vector<D*>& domains, dom
     result.stop = Stop{Stop::Kind::Defect, Finding{&kLaunch, Severity::Error, std::move(error), place, {}, {}}};
     return result;
   }
-  if (launch.cluster.count() > 1) {
-    result.stop = Stop{Stop::Kind::Unmodelled,
-                       Finding{&kUnmodelled, Severity::Error, "a launch of clusters of CTAs", place, {}, {}}};
-    return result;
-  }
   RunShared shared;
   shared.launch = &launch, shared.options = &options, shared.memory = &memory, shared.params = launch.params;
   for (const GlobalImage& image : decoded.layout.globals) {
@@ -212,20 +272,24 @@ Result Program<D>::run(const Launch& launch, const std::vector<D*>& domains, dom
     if constexpr (D::kHasTags) buffer->tags = std::make_unique<domain::Tag[]>(image.bytes.size());
     shared.globals.push_back(std::move(buffer));
   }
-  const std::uint64_t last = std::min(options.last_cta, launch.grid.count());
-  const std::uint64_t count = options.first_cta < last ? last - options.first_cta : 0;
+  const Clusters clusters(launch.grid, cluster_shape(entry, launch));
+  const std::uint64_t first = clusters.from(options.first_cta);
+  const std::uint64_t count = std::max(first, clusters.from(options.last_cta)) - first;
   const auto workers = static_cast<unsigned>(std::min<std::size_t>(worker_count(options.workers), domains.size()));
-  std::vector<std::unique_ptr<Cta<D>>> ctas(workers);
+  std::vector<std::unique_ptr<Cluster<D>>> running(workers);
   std::vector<Counts> counts(workers);
   std::mutex mutex;  // guards what follows
   std::uint64_t stopped_at = ~std::uint64_t{0}, done = 0;
   parallel_for(workers, count, [&](unsigned worker, std::size_t i) {
-    const std::uint64_t index = options.first_cta + i;
-    if (!ctas[worker]) ctas[worker] = std::make_unique<Cta<D>>(decoded, *domains[worker], shared);
-    std::optional<Stop> stop = ctas[worker]->run(index, counts[worker]);
+    const std::uint64_t index = first + i;
+    if (!running[worker]) {
+      running[worker] = std::make_unique<Cluster<D>>(decoded, *domains[worker], shared, clusters.shape());
+    }
+    std::optional<Stop> stop = running[worker]->run(index, counts[worker]);
     const std::lock_guard lock(mutex);
     ++done;
-    if (options.progress && !options.progress(done, count)) shared.is_cancelled.store(true);
+    if (options.progress && !options.progress(done * clusters.shape().count(), count * clusters.shape().count()))
+      shared.is_cancelled.store(true);
     if (!stop && shared.is_cancelled.load() && done < count) {
       stop = Stop{Stop::Kind::Cancelled, Finding{&kCancelled, Severity::Error, "the run was cancelled", {}, {}, {}}};
     }
@@ -241,9 +305,9 @@ Result Program<D>::run(const Launch& launch, const std::vector<D*>& domains, dom
     result.counts.warp_instrs += counts[worker].warp_instrs;
     result.counts.lane_instrs += counts[worker].lane_instrs;
     result.counts.mma_macs += counts[worker].mma_macs;
-    if (!ctas[worker]) continue;
+    if (!running[worker]) continue;
     for (std::size_t i = 0; i < entry.instrs.size(); ++i) {
-      if (ctas[worker]->executed()[i] != 0) result.counts.executed[i] = true;
+      if (running[worker]->executed()[i] != 0) result.counts.executed[i] = true;
     }
   }
   return result;

@@ -6,6 +6,7 @@
 
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
+#include "machine/cluster.h"
 #include "machine/lanes.h"
 
 namespace plumb::machine {
@@ -58,8 +59,9 @@ WarpRun<D>::WarpRun(Cta<D>& cta, const Decoded<D>& program, D& dom, std::uint32_
   return_site_.resize(layout.functions.size());
   // Nothing ever writes a constant, so that it is laid down once for all blocks that this object runs.
   for (const ConstantSlot& constant : layout.constants) {
+    const std::uint64_t value = constant.value + (constant.is_shared_address ? cta.shared_base() : 0);
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(this->regs_ + constant.slot + lane * constant.width, &constant.value, constant.width);
+      std::memcpy(this->regs_ + constant.slot + lane * constant.width, &value, constant.width);
     }
     if constexpr (D::kHasTags) state_storage_[constant.slot >> 6] = RegState::Concrete;
   }
@@ -76,6 +78,11 @@ void WarpRun<D>::start(std::uint32_t exists) {
     std::fill(pred_undefined_storage_.begin(), pred_undefined_storage_.end(), kFullMask);
     pred_state_storage_[0] = PredState::Concrete;
   }
+  if (layout.explicit_cluster != kNoPred) {
+    this->mask_ = kFullMask;
+    this->live_ = kFullMask;
+    this->write_pred(layout.explicit_cluster, cta_.cluster().size() > 1 ? kFullMask : 0);
+  }
   set_specials();
   local_.reset(std::size_t{layout.local_bytes} * kLanes);
   call_params_.reset(std::size_t{layout.call_param_bytes} * kLanes);
@@ -85,6 +92,8 @@ void WarpRun<D>::start(std::uint32_t exists) {
   this->live_ = exists;
   this->stop_.reset();
   active_ = 0;
+  is_yielding_ = false;
+  polled_.reset();
   last_buffer = nullptr;
   if (exists != 0) splits_.push_back({.pc = 0, .mask = exists});
 }
@@ -93,6 +102,7 @@ template <class D>
 void WarpRun<D>::set_specials() {
   const Launch& launch = cta_.launch();
   const Dim3 grid = launch.grid, block = launch.block, at = cta_.block_index();
+  const Dim3 shape = cta_.cluster().shape();
   const auto pick_axis = [](const Dim3& dim, unsigned axis) -> std::uint64_t {
     return axis == 0 ? dim.x : axis == 1 ? dim.y : axis == 2 ? dim.z : 0;
   };
@@ -116,6 +126,24 @@ void WarpRun<D>::set_specials() {
           break;
         case ptx::Special::nctaid:
           value = pick_axis(grid, special.axis);
+          break;
+        case ptx::Special::clusterid:
+          value = pick_axis({at.x / shape.x, at.y / shape.y, at.z / shape.z}, special.axis);
+          break;
+        case ptx::Special::nclusterid:
+          value = pick_axis({grid.x / shape.x, grid.y / shape.y, grid.z / shape.z}, special.axis);
+          break;
+        case ptx::Special::cluster_ctaid:
+          value = pick_axis({at.x % shape.x, at.y % shape.y, at.z % shape.z}, special.axis);
+          break;
+        case ptx::Special::cluster_nctaid:
+          value = pick_axis(shape, special.axis);
+          break;
+        case ptx::Special::cluster_ctarank:
+          value = cta_.rank();
+          break;
+        case ptx::Special::cluster_nctarank:
+          value = cta_.cluster().size();
           break;
         case ptx::Special::laneid:
           value = lane;
@@ -234,7 +262,9 @@ template <class D>
 void WarpRun<D>::run(std::uint64_t steps) {
   const Op<D>* ops = program_.ops.data();
   std::uint8_t* executed = cta_.executed();
-  while (steps > 0 && !this->stop_ && pick()) {
+  is_yielding_ = false;
+  polled_.reset();
+  while (steps > 0 && !is_yielding_ && !this->stop_ && pick()) {
     std::uint64_t turn = splits_.empty() ? steps : std::min(steps, kTurn);
     const std::uint64_t given = turn;
     std::uint64_t lanes = 0;
@@ -277,8 +307,8 @@ void WarpRun<D>::run(std::uint64_t steps) {
         count = static_cast<unsigned>(std::popcount(active_));
       }
     }
-    // Only a turn used up while others are ready is a reason to change the order.
-    is_fair_turn_ = turn == 0 && !is_interrupted_ && !splits_.empty();
+    // Only a turn used up, or given up, while others are ready is a reason to change the order.
+    is_fair_turn_ = is_yielding_ || (turn == 0 && !is_interrupted_ && !splits_.empty());
     steps -= given - turn;
     steps_ += given - turn;
     lane_steps_ += lanes;
@@ -468,6 +498,65 @@ void WarpRun<D>::release_barrier(unsigned barrier, std::uint32_t popcount, std::
     }
     this->mask_ = saved;
   }
+}
+
+template <class D>
+void WarpRun<D>::wait_until(const Op<D>& op, const Wait<D>& wait) {
+  Split<D> split;
+  split.pc = pc_, split.mask = this->mask_, split.depth = depth_, split.state = State::Waiting;
+  split.op = &op, split.wait = &wait, split.stamp = ++clock_;
+  splits_.push_back(split);
+  active_ &= ~this->mask_;
+  is_interrupted_ = true;
+}
+
+// Calls fn(split) for each split that waits, with the warp's mask and counter those of the split.
+template <class D>
+template <class Fn>
+void WarpRun<D>::for_waits(Fn&& fn) {
+  const std::uint32_t mask = this->mask_, pc = pc_;
+  for (Split<D>& split : splits_) {
+    if (split.state != State::Waiting) continue;
+    this->mask_ = split.mask, pc_ = split.pc;
+    fn(split);
+  }
+  this->mask_ = mask, pc_ = pc;
+}
+
+template <class D>
+void WarpRun<D>::go_on(Split<D>& split) {
+  split.state = State::Ready;
+  ++split.pc;
+  is_interrupted_ = true;  // the running split has another beside it
+}
+
+template <class D>
+void WarpRun<D>::poll_waits() {
+  for_waits([&](Split<D>& split) {
+    if (split.wait->poll(*this, *split.op)) go_on(split);
+  });
+}
+
+template <class D>
+bool WarpRun<D>::give_up_waits() {
+  bool any = false;
+  for_waits([&](Split<D>& split) {
+    if (split.wait->give_up == nullptr) return;
+    split.wait->give_up(*this, *split.op);
+    go_on(split);
+    any = true;
+  });
+  return any;
+}
+
+template <class D>
+void WarpRun<D>::explain_waits(const std::function<void(const Split<D>&, const WaitPicture&)>& fn, bool wants_text) {
+  for_waits([&](Split<D>& split) {
+    WaitPicture picture;
+    picture.wants_text = wants_text;
+    split.wait->explain(*this, *split.op, picture);
+    fn(split, picture);
+  });
 }
 
 template class WarpRun<domain::Ieee>;

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a running CTA: its warps with their control flow, its shared memory and barriers. A warp is a set of
-// splits, groups of lanes with one program counter. The deepest call and the smallest counter goes first, so that lanes
-// meet again where their paths join; a split that spins gives way to the others after a while, so that lanes may wait
-// for each other as independent thread scheduling allows.
+// The state of a running CTA: its warps with their control flow, its shared memory and barriers; cluster.h has what
+// CTAs share. A warp is a set of splits, groups of lanes with one program counter. The deepest call and the smallest
+// counter goes first, so that lanes meet again where their paths join; a split that spins gives way to the others after
+// a while, so that lanes may wait for each other as independent thread scheduling allows.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "domain/memory.h"
@@ -19,12 +25,17 @@
 #include "machine/codes.h"
 #include "machine/decoded.h"
 #include "machine/machine.h"
+#include "machine/mbarrier.h"
 #include "machine/warp.h"
 
 namespace plumb::machine {
 
 template <class D>
 class Cta;
+template <class D>
+class Cluster;
+template <class D>
+class WarpRun;
 
 inline constexpr unsigned kMaxAccess = 32;  // bytes of one lane's access
 
@@ -54,9 +65,27 @@ class Store {
   std::vector<domain::Tag> tags_;
 };
 
+// What lanes wait for: in words, and as mbarriers (rank of the CTA, offset) of which one may let them go on.
+struct WaitPicture {
+  bool wants_text = true;
+  std::string text;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> barriers;
+};
+
+// How lanes wait for something outside of their warp. The functions are called with the mask() and pc() of the lanes
+// that wait.
+template <class D>
+struct Wait {
+  // True: their results are written, and they go on at the next instruction.
+  bool (*poll)(WarpRun<D>&, const Op<D>&) = nullptr;
+  // Writes the results of a wait that gives up, as one with a time limit may; null: it does not.
+  void (*give_up)(WarpRun<D>&, const Op<D>&) = nullptr;
+  void (*explain)(WarpRun<D>&, const Op<D>&, WaitPicture&) = nullptr;
+};
+
 template <class D>
 struct Split {
-  enum class State : std::uint8_t { Ready, Collective, Barrier };
+  enum class State : std::uint8_t { Ready, Collective, Barrier, Waiting };
   std::uint32_t pc = 0;
   std::uint32_t mask = 0;
   std::uint32_t depth = 0;  // of calls
@@ -65,6 +94,7 @@ struct Split {
   std::uint32_t member = 0;   // Collective: the lanes that must come
   const Op<D>* op = nullptr;  // what it waits at
   std::uint64_t stamp = 0;    // when it last ran
+  const Wait<D>* wait = nullptr;
 };
 
 // One cp.async of one warp: what was issued, and for which lanes it is still in flight.
@@ -72,6 +102,7 @@ template <class D>
 struct AsyncCopy {
   std::uint64_t id = 0;
   std::uint32_t mask = 0;
+  std::uint32_t moved = 0;  // lanes whose bytes are there, whether anyone waited or not
   std::uint32_t size = 0;
   std::array<std::uint32_t, kLanes> shared{};
   std::array<std::uint32_t, kLanes> source_size{};
@@ -146,6 +177,20 @@ class WarpRun : public Warp<D> {
   // The lanes of mask() go on at the next instruction when the barrier completes.
   void wait_at_barrier(const Op<D>& op, unsigned barrier);
   void wait_at(const Op<D>& op, std::uint32_t member);
+  // The lanes of mask() go on when `wait` lets them.
+  void wait_until(const Op<D>& op, const Wait<D>& wait);
+  // Asks the waiting lanes whether they can go on.
+  void poll_waits();
+  // Lets the lanes that wait with a limit go on without; false when there are none.
+  bool give_up_waits();
+  void explain_waits(const std::function<void(const Split<D>&, const WaitPicture&)>& fn, bool wants_text);
+  // Ends the warp's turn after this step. `polls`: this mbarrier of the CTA was found incomplete.
+  void yield() { is_yielding_ = is_interrupted_ = true; }
+  void yield_polling(std::uint32_t barrier) {
+    polled_ = barrier;
+    yield();
+  }
+  std::optional<std::uint32_t> polled() const { return polled_; }
   // Warp barriers at different places meet: releases all that wait with this member mask when complete.
   void sync_warp(const Op<D>& op, std::uint32_t member);
   void release_barrier(unsigned barrier, std::uint32_t threads, std::uint32_t voters);
@@ -159,6 +204,12 @@ class WarpRun : public Warp<D> {
   // One lane's access of `size` bytes in a space (generic: already resolved); false after a finding.
   bool load(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, TaggedBytes& out);
   bool store(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const TaggedBytes& in);
+  // The CTA of the cluster whose shared memory holds the bytes at a shared::cluster address, and makes the address an
+  // offset in it; null after a finding.
+  Cta<D>* shared_owner(std::uint64_t& address, unsigned size, unsigned lane, const char* verb);
+  bool meets_mbarrier(const Cta<D>& owner, std::uint64_t offset, unsigned size, unsigned lane, const char* verb);
+  bool load_cluster(std::uint64_t address, unsigned size, unsigned lane, TaggedBytes& out);
+  bool store_cluster(std::uint64_t address, unsigned size, unsigned lane, const TaggedBytes& in);
   domain::Buffer* global(std::uint64_t address, std::uint64_t size);  // null: none holds it
   void report_bounds(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
   void report_alignment(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
@@ -172,15 +223,30 @@ class WarpRun : public Warp<D> {
   void commit_copies();
   // Waits until at most `pending` newest groups of each lane are in flight; `all` takes uncommitted copies along.
   void wait_copies(std::uint32_t pending, bool all);
+  // The number of the next copy; those of `lane` with smaller numbers arrive.
+  std::uint32_t next_copy() const { return first_copy_ + static_cast<std::uint32_t>(copies_.size()); }
+  void land_copies(unsigned lane, std::uint32_t before);
+  // Some of the copies in flight arrive, as `random` says.
+  template <class Random>
+  void land_some(Random& random) {
+    for (AsyncCopy<D>& copy : copies_) {
+      if (random() % 4 == 0) move_copy(copy, copy.mask & static_cast<std::uint32_t>(random()));
+    }
+  }
 
   domain::Buffer* last_buffer = nullptr;  // where the last global access went: a hint
 
  private:
   friend class Cta<D>;
+  friend class Cluster<D>;
+  template <class Fn>
+  void for_waits(Fn&& fn);
+  void go_on(Split<D>& split);
   bool pick();
   void merge_here();
   void save_active();
   void set_limit(std::uint32_t from);
+  void move_copy(AsyncCopy<D>& copy, std::uint32_t lanes);
   void complete_copy(std::uint32_t copy, std::uint32_t lanes);
   void set_specials();
   bool raw_local(std::uint64_t address, unsigned size, unsigned lane, ptx::Space space, std::byte*& bytes, Tag*& tags);
@@ -202,6 +268,8 @@ class WarpRun : public Warp<D> {
   std::uint32_t pc_ = 0, next_ = 0, active_ = 0, depth_ = 0, limit_ = 0;
   bool is_interrupted_ = false;  // the step changed the splits
   bool is_fair_turn_ = false;
+  bool is_yielding_ = false;
+  std::optional<std::uint32_t> polled_;  // an mbarrier that the last turn ended with
   std::uint64_t clock_ = 0;
   std::uint64_t steps_ = 0, lane_steps_ = 0;
 
@@ -211,22 +279,49 @@ class WarpRun : public Warp<D> {
   std::vector<AsyncGroup> groups_;
 };
 
+// In a cluster, shared::cluster addresses have the CTA's rank above the offset; a CTA's own addresses, too.
+inline constexpr unsigned kRankShift = 24;
+
 template <class D>
 class Cta {
  public:
-  Cta(const Decoded<D>& program, D& dom, RunShared& shared);
+  Cta(Cluster<D>& cluster, const Decoded<D>& program, D& dom, RunShared& shared, std::uint32_t rank);
 
-  // Runs one block from start to end; empty when every thread exited.
-  std::optional<Stop> run(std::uint64_t cta, Counts& counts);
+  // Everything as at the start of this block.
+  void start(const Dim3& block_index);
+  void finish(Counts& counts);
 
+  Cluster<D>& cluster() { return cluster_; }
+  std::uint32_t rank() const { return rank_; }
+  // What its shared addresses start at.
+  std::uint64_t shared_base() const { return std::uint64_t{rank_} << kRankShift; }
   const Dim3& block_index() const { return block_index_; }
   const Launch& launch() const { return *run_.launch; }
   RunShared& run_shared() { return run_; }
   Observer* observer() { return observer_.get(); }
   Store<D>& shared() { return shared_; }
   D& dom() { return dom_; }
-  std::uint8_t* executed() { return executed_.data(); }
+  std::uint8_t* executed();
   std::uint64_t next_copy_id() { return copy_id_++; }
+  std::span<const std::unique_ptr<WarpRun<D>>> warps() const { return warps_; }
+  const Barrier& barrier(unsigned id) const { return barriers_[id]; }
+  bool is_done() const { return live_warps_ == 0; }
+  std::string name() const;  // "block (1,0,0)"
+
+  // The mbarrier at an offset of shared memory; null when there is none.
+  Mbarrier* mbarrier(std::uint32_t offset) {
+    const auto found = mbarriers_.find(offset);
+    return found == mbarriers_.end() ? nullptr : &found->second;
+  }
+  Mbarrier& add_mbarrier(std::uint32_t offset) { return mbarriers_[offset]; }
+  void remove_mbarrier(std::uint32_t offset) { mbarriers_.erase(offset); }
+  // An mbarrier of which [offset, offset + size) holds a byte.
+  std::optional<std::uint32_t> mbarrier_in(std::uint64_t offset, std::uint64_t size) const {
+    const auto next = mbarriers_.lower_bound(static_cast<std::uint32_t>(offset + size));
+    if (next == mbarriers_.begin()) return std::nullopt;
+    const std::uint32_t at = std::prev(next)->first;
+    return at + kMbarrierBytes > offset ? std::optional(at) : std::nullopt;
+  }
 
   // One warp's arrival with the lanes of its mask; false after a finding. `voters`: lanes whose predicate is true.
   bool arrive(WarpRun<D>& warp, unsigned barrier, std::uint32_t expected, bool is_aligned, bool is_reduction,
@@ -235,17 +330,18 @@ class Cta {
   void lanes_exited(WarpRun<D>& warp, std::uint32_t lanes);
 
  private:
-  Stop deadlock() const;
-
+  Cluster<D>& cluster_;
   const Decoded<D>& program_;
   D& dom_;
   RunShared& run_;
+  std::uint32_t rank_;
   std::vector<std::unique_ptr<WarpRun<D>>> warps_;
+  std::uint32_t live_warps_ = 0;
   std::array<Barrier, kBarriers> barriers_;
   Store<D> shared_;
+  std::map<std::uint32_t, Mbarrier> mbarriers_;  // by offset in shared memory
   std::unique_ptr<Observer> observer_;
   Dim3 block_index_;
-  std::vector<std::uint8_t> executed_;
   std::uint64_t copy_id_ = 0;
 };
 

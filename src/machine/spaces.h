@@ -10,6 +10,8 @@
 
 namespace plumb::machine {
 
+// Shared memory has one window for each CTA of a cluster, in the order of ranks.
+inline constexpr std::uint64_t kSharedWindows = 16;
 inline constexpr std::uint64_t kWindowSize = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t kSharedWindow = 0x0000'7e00'0000'0000;
 inline constexpr std::uint64_t kLocalWindow = 0x0000'7e01'0000'0000;
@@ -37,7 +39,7 @@ constexpr std::uint64_t window(ptx::Space space) {
 
 // The space of a generic address.
 constexpr ptx::Space space_of(std::uint64_t address) {
-  if (address - kSharedWindow < kWindowSize) return ptx::Space::shared;
+  if (address - kSharedWindow < kSharedWindows * kWindowSize) return ptx::Space::shared;
   if (address - kLocalWindow < kWindowSize) return ptx::Space::local;
   if (address - kConstWindow < kWindowSize) return ptx::Space::constant;
   if (address - kParamWindow < kWindowSize) return ptx::Space::param;

@@ -161,7 +161,6 @@ class Runner {
     triton::Options options;
     options.workers = static_cast<unsigned>(domains_.size());
     options.step_budget = options_.step_budget;
-    options.schedule = options_.schedule;
     options.progress = progress("spec");
     prove::Setup setup = setup_;
     setup.has_workspace = false;

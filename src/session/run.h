@@ -24,7 +24,8 @@ struct RunOptions {
   std::uint64_t seed = 1;
   unsigned workers = 0;
   std::uint64_t step_budget = 1ULL << 40;
-  bool has_spec = false;  // also evaluate the Triton source, and compare
+  std::optional<std::uint64_t> schedule;  // as machine::Options has it
+  bool has_spec = false;                  // also evaluate the Triton source, and compare
   triton::PythonConfig python;
   std::function<bool(const prove::Progress&)> progress;
 };

@@ -56,12 +56,15 @@ void step_copy(Warp<D>& warp, const Op<D>& op) {
   AsyncCopy<D>& copy = w.issue_copy();
   copy.size = size;
   copy.source_size = read;
-  const std::uint64_t end = w.cta().shared().size();
+  const std::uint64_t base = w.cta().shared_base(), end = w.cta().shared().size();
   for_lanes(w.mask(), [&](unsigned lane) {
     if (w.is_stopped()) return;
     if (to[lane] % size != 0) return w.report_alignment(Space::shared, to[lane], size, lane, "writes");
-    if (to[lane] > end || size > end - to[lane]) return w.report_bounds(Space::shared, to[lane], size, lane, "writes");
-    copy.shared[lane] = static_cast<std::uint32_t>(to[lane]);
+    const std::uint64_t offset = to[lane] - base;
+    if (offset > end || size > end - offset) return w.report_bounds(Space::shared, to[lane], size, lane, "writes");
+    if (w.meets_mbarrier(w.cta(), offset, size, lane, "writes")) return;
+    to[lane] = offset;
+    copy.shared[lane] = static_cast<std::uint32_t>(offset);
     if (read[lane] == 0) return;
     if (from[lane] % size != 0) return w.report_alignment(Space::global, from[lane], size, lane, "reads");
     domain::Buffer* buffer = w.global(from[lane], read[lane]);

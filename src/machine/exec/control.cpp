@@ -87,10 +87,10 @@ StepFn<D> Meaning<ptx::Form::Trap>::select(DecodeContext&, const ptx::Instr&, Op
   };
 }
 
-// Time is not modelled; lanes that others wait for get their turn by the order of splits.
+// Time is not modelled; others have their turn.
 template <class D>
 StepFn<D> Meaning<ptx::Form::Nanosleep>::select(DecodeContext&, const ptx::Instr&, Op<D>&) {
-  return [](Warp<D>&, const Op<D>&) {};
+  return [](Warp<D>& w, const Op<D>&) { run_of(w).yield(); };
 }
 
 template <class D>

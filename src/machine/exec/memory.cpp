@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "machine/cluster.h"
 #include "machine/run.h"
 
 namespace plumb::machine {
@@ -40,14 +41,15 @@ struct Shape {
   unsigned count = 1;  // elements
   unsigned size = 4;   // bytes of one
   unsigned address_width = 8;
-  bool is_signed = false;  // loads extend by sign
+  bool is_signed = false;   // loads extend by sign
+  bool is_cluster = false;  // shared memory of any block of the cluster
   Space space = Space::none;
   std::uint8_t widths[kMaxElements] = {};  // storage bytes of each register; 0: `_`
 
   unsigned total() const { return count * size; }
   std::uint32_t pack() const {
     std::uint32_t out = count | size << 4 | static_cast<std::uint32_t>(space) << 8 |
-                        (address_width == 8 ? 1u << 11 : 0) | (is_signed ? 1u << 12 : 0);
+                        (address_width == 8 ? 1u << 11 : 0) | (is_signed ? 1u << 12 : 0) | (is_cluster ? 1u << 13 : 0);
     for (unsigned i = 0; i < count; ++i)
       out |= static_cast<std::uint32_t>(std::countr_zero(unsigned{widths[i]}) & 3) << (16 + 2 * i);
     return out;
@@ -56,6 +58,7 @@ struct Shape {
     Shape shape;
     shape.count = aux & 15, shape.size = aux >> 4 & 15, shape.space = static_cast<Space>(aux >> 8 & 7);
     shape.address_width = (aux >> 11 & 1) != 0 ? 8 : 4, shape.is_signed = (aux >> 12 & 1) != 0;
+    shape.is_cluster = (aux >> 13 & 1) != 0;
     for (unsigned i = 0; i < kMaxElements; ++i) {
       const unsigned code = aux >> (16 + 2 * i) & 3;
       shape.widths[i] = static_cast<std::uint8_t>(code == 0 ? 0 : 1u << code);
@@ -124,7 +127,12 @@ void load_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t 
   TaggedBytes loaded[kLanes];
   by_space(shape.space, w.mask(), address, [&](Space space, std::uint32_t lanes) {
     for_lanes(lanes, [&](unsigned lane) {
-      if (!w.is_stopped()) w.load(space, address[lane], shape.total(), lane, loaded[lane]);
+      if (w.is_stopped()) return;
+      if (space == Space::shared && shape.is_cluster) {
+        w.load_cluster(address[lane], shape.total(), lane, loaded[lane]);
+      } else {
+        w.load(space, address[lane], shape.total(), lane, loaded[lane]);
+      }
     });
     if (!w.is_stopped()) w.observe(AccessKind::Read, space, op, lanes, shape.total(), address);
   });
@@ -147,7 +155,12 @@ void store_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t
   }
   by_space(shape.space, w.mask(), address, [&](Space space, std::uint32_t lanes) {
     for_lanes(lanes, [&](unsigned lane) {
-      if (!w.is_stopped()) w.store(space, address[lane], shape.total(), lane, stored[lane]);
+      if (w.is_stopped()) return;
+      if (space == Space::shared && shape.is_cluster) {
+        w.store_cluster(address[lane], shape.total(), lane, stored[lane]);
+      } else {
+        w.store(space, address[lane], shape.total(), lane, stored[lane]);
+      }
     });
     if (!w.is_stopped()) w.observe(AccessKind::Write, space, op, lanes, shape.total(), address);
   });
@@ -171,9 +184,10 @@ Origin common_origin(WarpRun<D>& w, const std::uint64_t (&address)[kLanes], unsi
   });
   if ((bits & (total - 1)) != 0) return {};
   if constexpr (S == Space::shared) {
-    const std::uint64_t end = w.cta().shared().size();
-    if (high > end || total > end - high) return {};
-    return {w.cta().shared().bytes(), 0};
+    const std::uint64_t base = w.cta().shared_base(), end = base + w.cta().shared().size();
+    if (low < base || high > end || total > end - high) return {};
+    if (w.cta().mbarrier_in(low - base, high - low + total)) return {};
+    return {w.cta().shared().bytes(), base};
   } else {
     const std::uint64_t span = high - low;
     if (span > ~std::uint64_t{0} - total) return {};
@@ -300,14 +314,11 @@ StepFn<D> choose_step(const Shape& shape) {
 
 template <class D, bool IsStore>
 StepFn<D> select_access(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
-  if (instr.has(Mod::shared_cluster)) {
-    ctx.unmodelled("shared memory of other CTAs of a cluster");
-    return nullptr;
-  }
   const ptx::Operand& address = instr.operands[IsStore ? 0 : 1];
   const ptx::Operand& value = instr.operands[IsStore ? 1 : 0];
   Shape shape;
   shape.space = space_of(instr);
+  shape.is_cluster = instr.has(Mod::shared_cluster) || shape.space == Space::none;
   shape.size = ptx::byte_size(instr.type());
   shape.is_signed = ptx::is_signed(instr.type());
   std::vector<Slot> slots;
@@ -351,14 +362,42 @@ StepFn<D> select_access(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) 
 template <class D>
 void step_nothing(Warp<D>&, const Op<D>&) {}
 
+// Shared memory of the other blocks of the cluster is `shared::cluster` and not `shared`.
+template <class D>
+bool is_in_space(WarpRun<D>& w, std::uint64_t address, const Op<D>& op) {
+  if (space_of(address) != static_cast<Space>(op.aux)) return false;
+  if (static_cast<Space>(op.aux) != Space::shared) return true;
+  const std::uint64_t rank = (address - kSharedWindow) >> kRankShift;
+  return op.imm != 0 ? rank < w.cta().cluster().size() : rank == w.cta().rank();
+}
+
 template <class D>
 void step_isspacep(Warp<D>& w, const Op<D>& op) {
+  auto& run = static_cast<WarpRun<D>&>(w);
   std::uint32_t bits = 0;
   for_lanes(w.mask(), [&](unsigned lane) {
     const auto address = w.concrete(op.a, 8, lane, "the address");
-    if (address && space_of(*address) == static_cast<Space>(op.aux)) bits |= 1u << lane;
+    if (address && is_in_space(run, *address, op)) bits |= 1u << lane;
   });
   if (!w.is_stopped()) w.write_pred(op.p, bits);
+}
+
+template <class D>
+void step_discard(Warp<D>& warp, const Op<D>& op) {
+  constexpr unsigned kLine = 128;
+  auto& w = static_cast<WarpRun<D>&>(warp);
+  std::uint64_t address[kLanes];
+  if (!w.addresses(op, op.aux, address)) return;
+  TaggedBytes nothing;
+  std::fill_n(nothing.bytes, kMaxAccess, std::byte{0xcd});
+  std::fill_n(nothing.tags, kMaxAccess, domain::kUndefinedTag);
+  for_lanes(w.mask(), [&](unsigned lane) {
+    if (address[lane] % kLine != 0) return w.report_alignment(Space::global, address[lane], kLine, lane, "discards");
+    for (unsigned at = 0; at < kLine && !w.is_stopped(); at += kMaxAccess) {
+      w.store(Space::global, address[lane] + at, kMaxAccess, lane, nothing);
+    }
+  });
+  if (!w.is_stopped()) w.observe(AccessKind::Write, Space::global, op, w.mask(), kLine, address);
 }
 
 // An opaque cache policy: any value will do, it only steers caches.
@@ -396,11 +435,20 @@ StepFn<D> Meaning<ptx::Form::Applypriority>::select(DecodeContext&, const ptx::I
   return &step_nothing<D>;
 }
 
+// Discarded bytes hold no value any more.
+template <class D>
+StepFn<D> Meaning<ptx::Form::Discard>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
+  const DecodeContext::Address at = ctx.address(instr.operands[0], true);
+  op.a = at.base, op.imm = at.offset, op.aux = at.width;
+  return &step_discard<D>;
+}
+
 template <class D>
 StepFn<D> Meaning<ptx::Form::Isspacep>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
   op.p = ctx.pred_dest(instr.operands[0]);
   op.a = ctx.source(instr.operands[1], ptx::Type::u64);
   op.aux = static_cast<std::uint32_t>(space_of(instr));
+  op.imm = instr.has(Mod::shared_cluster) ? 1 : 0;
   return &step_isspacep<D>;
 }
 
@@ -408,10 +456,6 @@ template <class D>
 StepFn<D> Meaning<ptx::Form::Cvta>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
   if (instr.type() != ptx::Type::u64) {
     ctx.unmodelled("32-bit generic addresses");
-    return nullptr;
-  }
-  if (instr.has(Mod::shared_cluster)) {
-    ctx.unmodelled("shared memory of other CTAs of a cluster");
     return nullptr;
   }
   ctx.two(instr, op);
@@ -444,6 +488,7 @@ PLUMB_INSTANTIATE_MEANING(Ldu)
 PLUMB_INSTANTIATE_MEANING(St)
 PLUMB_INSTANTIATE_MEANING(Prefetch)
 PLUMB_INSTANTIATE_MEANING(Applypriority)
+PLUMB_INSTANTIATE_MEANING(Discard)
 PLUMB_INSTANTIATE_MEANING(Isspacep)
 PLUMB_INSTANTIATE_MEANING(Cvta)
 PLUMB_INSTANTIATE_MEANING(CreatePolicyFractional)

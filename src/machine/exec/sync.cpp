@@ -76,6 +76,30 @@ void step_fence(Warp<D>& warp, const Op<D>& op) {
   }
 }
 
+// All proxies see one memory here: these order nothing but what a checker looks at.
+template <class D>
+void step_cluster_fence(Warp<D>& warp, const Op<D>&) {
+  auto& w = run_of(warp);
+  if (w.cta().observer() != nullptr) w.cta().observer()->cluster_fence(w.pc(), {w.index(), w.mask()});
+}
+
+template <class D>
+void step_proxy_fence(Warp<D>& warp, const Op<D>& op) {
+  auto& w = run_of(warp);
+  if (w.cta().observer() == nullptr) return;
+  w.cta().observer()->proxy_fence(w.pc(), {w.index(), w.mask()}, static_cast<ProxyFence>(op.aux));
+}
+
+ProxyFence proxy_fence_of(const ptx::Instr& instr) {
+  if (instr.has(Mod::tensormap_generic)) {
+    return instr.has(Mod::acquire) ? ProxyFence::TensormapAcquire : ProxyFence::TensormapRelease;
+  }
+  if (instr.has(Mod::global)) return ProxyFence::AsyncGlobal;
+  if (instr.has(Mod::shared_cta)) return ProxyFence::AsyncSharedCta;
+  if (instr.has(Mod::shared_cluster)) return ProxyFence::AsyncSharedCluster;
+  return ProxyFence::Async;
+}
+
 // `bar` means `barrier.aligned`; the table has both under one form.
 bool is_aligned(DecodeContext& ctx, const ptx::Instr& instr) {
   const std::string_view opcode = ctx.module().source->slice(instr.opcode_span);
@@ -136,21 +160,21 @@ StepFn<D> Meaning<ptx::Form::Membar>::select(DecodeContext&, const ptx::Instr& i
 }
 
 template <class D>
-StepFn<D> Meaning<ptx::Form::Fence>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
+StepFn<D> Meaning<ptx::Form::Fence>::select(DecodeContext&, const ptx::Instr& instr, Op<D>& op) {
   if (instr.has(Mod::sync_restrict_shared_cluster) || instr.has(Mod::sync_restrict_shared_cta) ||
       instr.has(Mod::mbarrier_init)) {
-    ctx.unmodelled("fences between the CTAs of a cluster");
-    return nullptr;
+    return &step_cluster_fence<D>;
   }
   op.order = order_of(instr);
   return &step_fence<D>;
 }
 
 template <class D>
-StepFn<D> Meaning<ptx::Form::FenceProxy>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>&) {
+StepFn<D> Meaning<ptx::Form::FenceProxy>::select(DecodeContext&, const ptx::Instr& instr, Op<D>& op) {
   if (instr.has(Mod::alias)) return [](Warp<D>&, const Op<D>&) {};
-  ctx.unmodelled("fences of the async and tensor map proxies");
-  return nullptr;
+  if (instr.has(Mod::async_generic)) return &step_cluster_fence<D>;
+  op.aux = static_cast<std::uint32_t>(proxy_fence_of(instr));
+  return &step_proxy_fence<D>;
 }
 
 PLUMB_INSTANTIATE_MEANING(BarSync)
