@@ -54,6 +54,18 @@ def rmsnorm(x_ptr, w_ptr):
     return {"out_ptr": x_ptr / np.sqrt(np.mean(x_ptr**2, axis=1, keepdims=True) + 1e-6) * w_ptr}
 
 
+def layernorm(x_ptr, w_ptr, b_ptr):
+    d = x_ptr - np.mean(x_ptr, axis=1, keepdims=True)
+    return {"out_ptr": d / np.sqrt(np.mean(d**2, axis=1, keepdims=True) + 1e-6) * w_ptr + b_ptr}
+
+
+def conv1d_causal(x_ptr, w_ptr):
+    before = np.zeros_like(x_ptr[:, :3])
+    padded = np.concatenate([before, x_ptr], axis=1)
+    times = x_ptr.shape[1]
+    return {"out_ptr": sum(padded[:, i : i + times] * w_ptr[i] for i in range(4))}
+
+
 def matmul(a_ptr, b_ptr):
     return {"c_ptr": a_ptr @ b_ptr}
 
@@ -72,6 +84,14 @@ CASES = [
      {"x_ptr": (5, 777)}, "bf16", softmax),
     ("suite/rmsnorm", "suite/rmsnorm/sm_89/rmsnorm.ptx", {"rows": 5, "n_cols": 777},
      {"x_ptr": (5, 777), "w_ptr": (777,)}, "bf16", rmsnorm),
+    ("suite/vector_add", "suite/vector_add/sm_89/vector_add.ptx", {"n": 5000}, {"x_ptr": (5000,), "y_ptr": (5000,)},
+     "f4", vector_add),
+    ("suite/softmax", "suite/softmax/sm_89/softmax.ptx", {"rows": 3, "stride": 5001, "n_cols": 5001},
+     {"x_ptr": (3, 5001)}, "bf16", softmax),
+    ("suite/layernorm", "suite/layernorm/sm_89/layernorm.ptx", {"rows": 3, "n_cols": 2501},
+     {"x_ptr": (3, 2501), "w_ptr": (2501,), "b_ptr": (2501,)}, "bf16", layernorm),
+    ("suite/conv1d_causal", "suite/conv1d_causal/sm_89/conv1d_causal.ptx", {"batch": 2, "T": 37, "C": 72},
+     {"x_ptr": (2, 37, 72), "w_ptr": (4, 72)}, "bf16", conv1d_causal),
     ("suite/matmul_bf16", "suite/matmul_bf16/sm_89/matmul_bf16.ptx",
      {"M": 129, "N": 131, "K": 67, "sam": 67, "sbk": 131, "scm": 131}, {"a_ptr": (129, 67), "b_ptr": (67, 131)},
      "bf16", matmul),
