@@ -36,11 +36,8 @@ Class class_of(Type type) {
     case Type::s64:
       return Class::Int;
     case Type::f16:
-    case Type::bf16:
     case Type::f32:
     case Type::f64:
-    case Type::f16x2:
-    case Type::bf16x2:
       return Class::Real;
     case Type::pred:
       return Class::Pred;
@@ -49,19 +46,24 @@ Class class_of(Type type) {
   }
 }
 
+// A `.f16x2` register is `.b32` to the assembler.
 bool goes_with(Type reg, Type type, bool allows_wider) {
+  if (reg == Type::f16x2) reg = Type::b32;
   const Class own = class_of(reg), wanted = class_of(type);
   if (own == Class::Pred || wanted == Class::Pred) return own == wanted;
   const unsigned size = byte_size(type), reg_size = byte_size(reg);
-  if (reg_size != std::max(size, 2u) && !(reg_size == size)) {
-    // Wider registers serve loads, stores and conversions of integer and bit types.
-    if (!allows_wider || reg_size < size || wanted == Class::Real) return false;
-    return own != Class::Real;
+  const bool is_wider = reg_size > size;
+  if (reg_size != size && !(is_wider && allows_wider)) return false;
+  switch (wanted) {
+    case Class::Bits:
+      return !is_wider || own != Class::Real;
+    case Class::Int:
+      return own == Class::Int || own == Class::Bits;
+    case Class::Real:
+      return reg == type || own == Class::Bits;
+    default:
+      return own == Class::Bits;
   }
-  if (own == Class::Bits || wanted == Class::Bits || wanted == Class::Packed)
-    return own != Class::Real || wanted == Class::Bits || type == Type::tf32;
-  if (wanted == Class::Real) return reg == type;
-  return own == Class::Int;
 }
 
 struct Mismatch {
@@ -283,12 +285,12 @@ class Validator {
         return constant(wanted, given, instr);
       case OperandSpec::Kind::Address:
         if (given.kind != Operand::Kind::Address || !given.elements.empty()) return kind("an address `[a]`");
-        return address(wanted, given);
+        return address(wanted, given, instr);
       case OperandSpec::Kind::TensorAddress:
         if (given.kind != Operand::Kind::Address || given.elements.empty()) {
           return kind("an address with coordinates `[a, {c}]`");
         }
-        return address(wanted, given);
+        return address(wanted, given, instr);
       case OperandSpec::Kind::Call:
         return std::nullopt;
       case OperandSpec::Kind::Value:
@@ -315,17 +317,89 @@ class Validator {
     return kSpec;
   }
 
-  std::optional<Mismatch> address(const OperandSpec& wanted, const Operand& given) const {
-    if (given.base != Operand::Base::Reg) return std::nullopt;
+  // The space that an address operand is in, by the instruction's words; none: generic.
+  static Space space_of(const OperandSpec& wanted, const Instr& instr) {
+    if (wanted.kind == OperandSpec::Kind::TensorAddress) return Space::global;
+    if (wanted.name == "mbar" || instr.opcode == "mbarrier") return Space::shared;
+    Space out = Space::none;
+    for (const Mod mod : instr.mods) {
+      const Space space = space_from_word(mod);
+      if (space == Space::none) continue;
+      out = space;
+      if (wanted.name != "src") return out;  // the second space word is the source's
+    }
+    return out;
+  }
+
+  static Space space_from_word(Mod mod) {
+    switch (mod) {
+      case Mod::global:
+        return Space::global;
+      case Mod::const_:
+        return Space::constant;
+      case Mod::local:
+        return Space::local;
+      case Mod::param:
+      case Mod::param_entry:
+      case Mod::param_func:
+        return Space::param;
+      case Mod::shared:
+      case Mod::shared_cta:
+      case Mod::shared_cluster:
+        return Space::shared;
+      default:
+        return Space::none;
+    }
+  }
+
+  static std::string_view space_name(Space space) {
+    switch (space) {
+      case Space::constant:
+        return ".const";
+      case Space::global:
+        return ".global";
+      case Space::local:
+        return ".local";
+      case Space::param:
+        return ".param";
+      case Space::shared:
+        return ".shared";
+      default:
+        return "generic";
+    }
+  }
+
+  std::optional<Mismatch> address(const OperandSpec& wanted, const Operand& given, const Instr& instr) const {
+    const Space space = space_of(wanted, instr);
+    if (given.base == Operand::Base::Variable) {
+      const Variable& variable = module_.variables[given.variable];
+      const bool is_generic = variable.space != Space::constant && variable.space != Space::param;
+      if (space == Space::none ? is_generic : variable.space == space) return std::nullopt;
+      return Mismatch{&kOperandKind,
+                      fmt::format("`{}` is a {} variable, and `{}` takes a {} address here", variable.name,
+                                  space_name(variable.space), opcode_text(instr), space_name(space)),
+                      given.span, 0};
+    }
+    if (given.base == Operand::Base::None) {
+      if (space == Space::local) return std::nullopt;
+      return Mismatch{&kOperandKind, "only a .local address can be a number", given.span, 0};
+    }
     const Register& reg = function_->registers[given.reg];
+    if (wanted.type != Type::none) return scalar(wanted, given_register(given), wanted.type, instr);
     const Class own = class_of(reg.type);
-    const unsigned size = byte_size(reg.type);
-    if ((own == Class::Bits || own == Class::Int) && (size == 4 || size == 8)) return std::nullopt;
+    if ((own == Class::Bits || own == Class::Int) && byte_size(reg.type) <= 8) return std::nullopt;
     return Mismatch{&kOperandType,
-                    fmt::format("address `{}` is in `{}` of type `.{}`; an address is 32 or 64 bits of "
-                                "integer",
+                    fmt::format("address `{}` is in `{}` of type `.{}`; an address is an integer of up to 64 bits",
                                 wanted.name, reg.name, name(reg.type)),
                     given.span, 0};
+  }
+
+  static Operand given_register(const Operand& address) {
+    Operand out;
+    out.kind = Operand::Kind::Reg;
+    out.reg = address.reg;
+    out.span = address.span;
+    return out;
   }
 
   std::optional<Mismatch> vector(const OperandSpec& wanted, const Operand& given, Type type, const Instr& instr) const {
@@ -357,9 +431,39 @@ class Validator {
                                   given.elements.size(), length),
                       given.span, 0};
     }
+    return elements(wanted, given, type, instr);
+  }
+
+  // The elements of a vector have one width, and constants go with the registers beside them.
+  std::optional<Mismatch> elements(const OperandSpec& wanted, const Operand& given, Type type,
+                                   const Instr& instr) const {
+    unsigned size = 0, sinks = 0;
+    bool has_int = false, has_real = false;
     for (const Operand& element : given.elements) {
-      if (element.kind == Operand::Kind::Sink) continue;
+      if (element.kind == Operand::Kind::Sink && wanted.is_dest) {
+        ++sinks;
+        continue;
+      }
+      const bool is_constant = element.kind == Operand::Kind::Int || element.kind == Operand::Kind::Float;
+      if (is_constant && !wanted.is_dest) {
+        (element.kind == Operand::Kind::Int ? has_int : has_real) = true;
+        continue;
+      }
       if (auto mismatch = scalar(wanted, element, type, instr)) return mismatch;
+      if (element.kind != Operand::Kind::Reg) continue;
+      const Type own = function_->registers[element.reg].type;
+      if (size != 0 && byte_size(own) != size) {
+        return Mismatch{&kOperandType, "the elements of a vector have different widths", element.span, 0};
+      }
+      size = byte_size(own);
+      has_int = has_int || class_of(own) == Class::Int;
+      has_real = has_real || class_of(own) == Class::Real;
+    }
+    if (sinks != 0 && sinks == given.elements.size()) {
+      return Mismatch{&kOperandKind, "a vector needs one register at least", given.span, 0};
+    }
+    if (has_int && has_real && !wanted.is_dest) {
+      return Mismatch{&kOperandType, "a vector mixes integers and real numbers", given.span, 0};
     }
     return std::nullopt;
   }
@@ -402,7 +506,7 @@ class Validator {
     switch (given.kind) {
       case Operand::Kind::Reg: {
         const Register& reg = function_->registers[given.reg];
-        if (goes_with(reg.type, type, wanted.allows_wider)) return std::nullopt;
+        if (wanted.is_exact ? reg.type == type : goes_with(reg.type, type, wanted.allows_wider)) return std::nullopt;
         return Mismatch{&kOperandType,
                         fmt::format("operand `{}` of `{}` is `{}` of type `.{}`, which does not go with "
                                     "`.{}`",
@@ -414,15 +518,23 @@ class Validator {
         return wrong_kind("a register is read or written here");
       case Operand::Kind::Int:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
-        if (class_of(type) == Class::Real && byte_size(type) >= 4) return wrong_kind("a real number is needed");
+        if (class_of(type) == Class::Real) return wrong_kind("a real number is needed");
+        if (class_of(type) == Class::Packed || wanted.is_register) return wrong_kind("a register is needed");
         return constant(wanted, given, instr);
       case Operand::Kind::Float:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
-        if (class_of(type) == Class::Int || class_of(type) == Class::Pred) return wrong_kind("an integer is needed");
-        return std::nullopt;
+        if (wanted.is_register) return wrong_kind("a register is needed");
+        if (type == Type::f32 || type == Type::f64) return std::nullopt;
+        if (type == Type::b32 && given.float_kind == Operand::FloatKind::F32Bits) return std::nullopt;
+        if (type == Type::b64 && given.float_kind != Operand::FloatKind::F32Bits) return std::nullopt;
+        return wrong_kind("no real constant can stand here");
       case Operand::Kind::Special:
         if (wanted.is_dest) return wrong_kind("a special register cannot be written");
-        return std::nullopt;
+        if (given.special == Special::warp_sz ? class_of(type) == Class::Int || class_of(type) == Class::Bits
+                                              : wanted.allows_special) {
+          return std::nullopt;
+        }
+        return wrong_kind("special registers are read with `mov` or `cvt`");
       case Operand::Kind::Variable:
         if (wanted.allows_symbol) return std::nullopt;
         return wrong_kind("the address of a variable is taken with `mov`, and its value read with `ld`");

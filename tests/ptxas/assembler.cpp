@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace plumb::agreement {
 namespace {
@@ -57,6 +58,50 @@ std::optional<Message> read_message(std::string_view line) {
   return out;
 }
 
+// Messages about lines, and whether there were others that name none of ours.
+struct Answer {
+  std::map<int, std::string> by_line;
+  std::string unplaced;
+};
+
+Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
+  Answer out;
+  std::string arch = batch.arch;
+  if (arch.starts_with("sm_")) arch = "compute_" + arch.substr(3);
+  const auto head_lines = static_cast<int>(std::count(batch.head.begin(), batch.head.end(), '\n'));
+  const auto count = static_cast<int>(batch.lines.size());
+  std::string text = batch.head;
+  for (std::size_t i = 0; i < batch.lines.size(); ++i) text += (is_dropped[i] ? "" : batch.lines[i]) + '\n';
+  text += batch.tail;
+  const ScratchFile file(text);
+  const std::string messages = output_of("ptxas -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1");
+  for (std::string_view rest = messages; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::optional<Message> message = read_message(line);
+    const bool is_ours = line.find(file.path()) != std::string_view::npos;
+    if (!message || !is_ours) {
+      const bool is_summary = line.find("aborted due to errors") != std::string_view::npos;
+      const bool is_bad = message || (line.find("fatal") != std::string_view::npos && !is_summary);
+      if (is_bad && out.unplaced.empty()) out.unplaced = line;
+      continue;
+    }
+    int index = message->line - head_lines - 1;
+    if (message->is_fatal) {
+      // A statement whose end is missing is noticed at the next one.
+      index = std::min(index, count - 1);
+      while (index > 0 && is_dropped[static_cast<std::size_t>(index)]) --index;
+    }
+    if (index < 0 || index >= count || is_dropped[static_cast<std::size_t>(index)]) {
+      out.unplaced = line;
+    } else {
+      out.by_line.emplace(index, message->text);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Assembler> Assembler::find() {
@@ -68,70 +113,37 @@ std::optional<Assembler> Assembler::find() {
   return Assembler(version);
 }
 
-// Some instructions are expanded before they are checked, and a message about the expansion names no line of ours:
-// halves are asked until one line is left.
-std::map<int, std::string> Assembler::halves(const Batch& batch) const {
-  std::map<int, std::string> out;
-  const std::size_t middle = batch.lines.size() / 2;
-  Batch half{batch.arch, batch.head, {}, batch.tail};
-  half.lines.assign(batch.lines.begin(), batch.lines.begin() + static_cast<std::ptrdiff_t>(middle));
-  out = rejected(half);
-  half.lines.assign(batch.lines.begin() + static_cast<std::ptrdiff_t>(middle), batch.lines.end());
-  for (auto& [index, message] : rejected(half)) {
-    out.emplace(index < 0 ? index : index + static_cast<int>(middle), std::move(message));
-  }
-  return out;
-}
-
+// A syntax error hides what follows, and an error hides those of instructions that are expanded before they are
+// checked; so the rejected lines are left out and the rest is asked again until nothing is said. A message about an
+// expansion names no line of ours: then halves are asked until one line is left.
 std::map<int, std::string> Assembler::rejected(const Batch& batch) const {
   std::map<int, std::string> out;
-  std::string arch = batch.arch;
-  if (arch.starts_with("sm_")) arch = "compute_" + arch.substr(3);
-  const auto head_lines = static_cast<int>(std::count(batch.head.begin(), batch.head.end(), '\n'));
   std::vector<bool> is_dropped(batch.lines.size());
   while (true) {
-    std::string text = batch.head;
-    for (std::size_t i = 0; i < batch.lines.size(); ++i) text += (is_dropped[i] ? "" : batch.lines[i]) + '\n';
-    text += batch.tail;
-    const ScratchFile file(text);
-    const std::string messages = output_of("ptxas -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1");
-    bool again = false, any = false;
-    for (std::string_view rest = messages; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      std::optional<Message> message = read_message(line);
-      if (!message) {
-        if (line.find("fatal") != std::string_view::npos && !any) out.emplace(-1, std::string(line));
-        continue;
-      }
-      any = true;
-      int index = message->line - head_lines - 1;
-      // A statement whose end is missing is noticed at the next one.
-      const bool is_inside = index >= 0 && index < static_cast<int>(batch.lines.size());
-      if (message->is_fatal && index == static_cast<int>(batch.lines.size())) --index;
-      while (message->is_fatal && index > 0 && index < static_cast<int>(batch.lines.size()) &&
-             is_dropped[static_cast<std::size_t>(index)]) {
-        --index;
-      }
-      if (line.find("<macro util>") != std::string_view::npos) {
-        if (batch.lines.size() > 1) return halves(batch);
-        index = 0;
-      } else if (!is_inside && !message->is_fatal) {
-        out.emplace(-1, std::string(line));
-        continue;
-      }
-      if (index < 0 || index >= static_cast<int>(batch.lines.size())) {
-        out.emplace(-1, std::string(line));
-        return out;
-      }
-      out.emplace(index, message->text);
-      if (message->is_fatal) {
-        is_dropped[static_cast<std::size_t>(index)] = true;  // it hides what follows: ask again without it
-        again = true;
+    Answer answer = ask(batch, is_dropped);
+    for (auto& [index, message] : answer.by_line) {
+      is_dropped[static_cast<std::size_t>(index)] = true;
+      out.emplace(index, std::move(message));
+    }
+    if (!answer.by_line.empty()) continue;
+    if (answer.unplaced.empty()) return out;
+    std::vector<int> left;
+    for (std::size_t i = 0; i < batch.lines.size(); ++i) {
+      if (!is_dropped[i]) left.push_back(static_cast<int>(i));
+    }
+    if (left.size() <= 1) {
+      out.emplace(left.empty() ? -1 : left[0], answer.unplaced);
+      return out;
+    }
+    const auto middle = left.begin() + static_cast<std::ptrdiff_t>(left.size() / 2);
+    for (const auto& [first, last] : {std::pair(left.begin(), middle), std::pair(middle, left.end())}) {
+      Batch half{batch.arch, batch.head, {}, batch.tail};
+      for (auto i = first; i != last; ++i) half.lines.push_back(batch.lines[static_cast<std::size_t>(*i)]);
+      for (auto& [index, message] : rejected(half)) {
+        out.emplace(index < 0 ? index : *(first + index), std::move(message));
       }
     }
-    if (!again) return out;
+    return out;
   }
 }
 

@@ -31,7 +31,6 @@ class Assembler {
   const std::string& version() const { return version_; }
 
  private:
-  std::map<int, std::string> halves(const Batch& batch) const;
   explicit Assembler(std::string version) : version_(std::move(version)) {}
   std::string version_;
 };

@@ -111,9 +111,14 @@ std::int64_t Generator::some_value(const OperandSpec& spec) {
   return range.first + range.step * pick(static_cast<std::size_t>((range.last - range.first) / range.step) + 1);
 }
 
+std::vector<Type> Generator::fitting_types(const OperandSpec& spec, Type type) {
+  if (spec.is_exact) return {type};
+  return register_types(type, spec.allows_wider);
+}
+
 std::string Generator::value(const OperandSpec& spec, Type type) {
-  const std::vector<Type> fitting = register_types(type, spec.allows_wider);
-  if (!spec.is_dest && spec.count == OperandSpec::Count::Scalar && pick(6) == 0) {
+  const std::vector<Type> fitting = fitting_types(spec, type);
+  if (!spec.is_dest && !spec.is_register && spec.count == OperandSpec::Count::Scalar && pick(6) == 0) {
     switch (type) {
       case Type::f32:
         return "0f3F800000";
@@ -147,7 +152,9 @@ std::string Generator::pack(const OperandSpec& spec, Type type) {
 }
 
 std::string Generator::address(const OperandSpec& spec, const ptx::Line& line, const std::vector<int>& chosen) {
-  std::string base = register_name(spec.type == Type::b32 ? Type::b32 : Type::b64, next_register_++);
+  std::string base =
+      register_name(spec.type == Type::none || spec.kind == OperandSpec::Kind::TensorAddress ? Type::b64 : spec.type,
+                    next_register_++);
   if (pick(4) == 0) base += "+16";
   if (spec.kind != OperandSpec::Kind::TensorAddress) return "[" + base + "]";
   std::vector<std::string> out;
@@ -177,7 +184,7 @@ std::string Generator::operand(const ptx::Line& line, const std::vector<int>& ch
   std::string out;
   if (const unsigned length = ptx::vector_length(spec, words_of(line, chosen)); length > 0) {
     std::vector<std::string> parts;
-    const std::vector<Type> fitting = register_types(type, spec.allows_wider);
+    const std::vector<Type> fitting = fitting_types(spec, type);
     const Type reg = fitting[pick(fitting.size())];
     for (unsigned i = 0; i < length; ++i) parts.push_back(register_name(reg, next_register_++));
     out = fmt::format("{{{}}}", fmt::join(parts, ", "));

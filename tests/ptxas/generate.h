@@ -39,6 +39,7 @@ class Generator {
   std::vector<int> filling(const ptx::Line& line, std::size_t slot, std::size_t word);
   Draft draft(const ptx::Line& line, const std::vector<int>& chosen);
   std::string operand(const ptx::Line& line, const std::vector<int>& chosen, const ptx::OperandSpec& spec);
+  static std::vector<ptx::Type> fitting_types(const ptx::OperandSpec& spec, ptx::Type type);
   std::string value(const ptx::OperandSpec& spec, ptx::Type type);
   std::string address(const ptx::OperandSpec& spec, const ptx::Line& line, const std::vector<int>& chosen);
   std::string pack(const ptx::OperandSpec& spec, ptx::Type type);

@@ -238,7 +238,9 @@ class LineParser {
       if (flag == 's') operand.allows_special = true;
       if (flag == '@') operand.allows_symbol = true;
       if (flag == 'w') operand.allows_wider = true;
-      PLUMB_CHECK(std::string_view("_s@w").find(flag) != std::string_view::npos);
+      if (flag == '=') operand.is_exact = true;
+      if (flag == 'r') operand.is_register = true;
+      PLUMB_CHECK(std::string_view("_s@w=r").find(flag) != std::string_view::npos);
     }
   }
 
@@ -284,7 +286,17 @@ class LineParser {
       out.kind = OperandSpec::Kind::Address;
       std::string_view inner = text.substr(1, text.size() - 2);
       out.name = take(inner, ',');
-      if (inner.empty()) return;
+      if (inner.empty()) {
+        if (const std::size_t slash = out.name.find('/'); slash != std::string_view::npos) {
+          set_flags(out, out.name.substr(slash + 1));
+          out.name = out.name.substr(0, slash);
+        }
+        if (const std::size_t colon = out.name.find(':'); colon != std::string_view::npos) {
+          set_type(out, out.name.substr(colon + 1));
+          out.name = out.name.substr(0, colon);
+        }
+        return;
+      }
       out.kind = OperandSpec::Kind::TensorAddress;
       inner = trim(inner);
       take(inner, '*');

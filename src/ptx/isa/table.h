@@ -62,6 +62,8 @@ struct OperandSpec {
   Pair pair = Pair::None;
   bool is_dest = false, allows_sink = false, allows_special = false, allows_symbol = false, allows_wider = false;
   bool is_negatable = false;
+  bool is_exact = false;     // the register has the type itself, not another of its size
+  bool is_register = false;  // no constant
   bool is_optional = false;
   int condition = -1;         // slot that must be filled for the operand to stand
   std::vector<Range> values;  // what a constant may be; none: anything
