@@ -304,7 +304,7 @@ def test_the_suite_s_lowerings_replay():
         same(read(os.path.join(name, name + ".ptx")), stored, name)
         certificate = os.path.join(task, "sm_89", name + ".proof.json")
         same(plumb("prove", task, os.path.join(name, name + ".ptx"), "--recheck", certificate).code, 0, name)
-    assert found >= 7, found
+    assert found >= 8, found
 
 
 if __name__ == "__main__":
