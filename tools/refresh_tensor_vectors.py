@@ -29,6 +29,7 @@ FLOATS = {6: "f16", 7: "f32", 8: "f64", 9: "bf16", 10: "f32", 11: "f32", 12: "f3
 SPAN = [0, 32, 64, 128]
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 TILE = 32768  # bytes of shared memory that a case sees, and of global memory that a store sees
+SLOT = TILE + 128  # with the mbarrier behind it
 MEMORY = 1 << 20  # bytes of global memory that loads read
 
 
@@ -293,9 +294,6 @@ def pattern(style, count, first=0):
     x ^= x >> 15
     x = (x.astype(np.uint64) * 0x85EBCA77).astype(np.uint32)
     x ^= x >> 13
-    if style == "index":
-        index = np.arange(2 * first, 2 * (first + count), dtype=np.uint32).astype(np.uint16)
-        return index.view(np.uint32)
     if style == "f16":
         h = x.view(np.uint16)
         return ((h & 0x83FF) | (0x3800 + ((h >> 10 & 7) << 10))).astype(np.uint16).view(np.uint32)
@@ -310,7 +308,7 @@ def pattern(style, count, first=0):
     return x
 
 
-STYLES = ["raw", "f16", "bf16", "f32", "f64", "index"]
+STYLES = ["raw", "f16", "bf16", "f32", "f64"]
 
 
 def fnv(image):
@@ -330,7 +328,7 @@ def kernel(name, instruction, is_load):
 mov.u32 %b, %ctaid.x; mov.u32 %i, %tid.x; setp.eq.u32 %p, %i, 0;
 ld.param.u64 %m, [maps]; mad.wide.u32 %m, %b, 128, %m;
 ld.param.u64 %c, [cases]; mad.wide.u32 %c, %b, 64, %c;
-ld.param.u64 %s, [source]; ld.param.u64 %o, [out]; mad.wide.u32 %o, %b, {TILE + 16}, %o;
+ld.param.u64 %s, [source]; ld.param.u64 %o, [out]; mad.wide.u32 %o, %b, {SLOT}, %o;
 """ + "".join(f"ld.global.u32 %r{i}, [%c+{4 * i}];\n" for i in range(11)) + """
 cvt.u16.u32 %h0, %r5; cvt.u16.u32 %h1, %r6; cvt.u16.u32 %h2, %r7;
 mov.u32 %y, tile; add.u32 %r8, %r8, %y; mov.u32 %z, bar;
@@ -537,22 +535,17 @@ def run_copies(gpu, cases):
     module = gpu.load(HEADER + "".join(kernels.values()))
     for name, group in sorted(by_kernel.items(), key=lambda item: ("im2col" in item[0], item[0])):
         is_load = group[0].kind == "load"
-        images = b"".join(memory[case.style][:TILE] + bytes(16) for case in group) if not is_load else \
-            bytes(len(group) * (TILE + 16))
-        out = gpu.alloc(images)
-        maps, rows, kept = b"", [], []
-        for case in group:
-            base = at[case.style] if is_load else out + len(kept) * (TILE + 16)
-            code, image = case.map.encode(gpu, base)
-            if code != 0:
-                case.image = None
-                continue
-            maps += image
-            kept.append(case)
-            row = case.c + [0] * (5 - len(case.c)) + case.o + [0] * (3 - len(case.o))
-            rows.append(row + [case.dst, case.bytes, STYLES.index(case.style)] + [0] * 5)
+        kept = [case for case in group if case.map.encode(gpu)[0] == 0]
+        images = bytes(len(kept) * SLOT) if is_load else \
+            b"".join(memory[case.style][:TILE] + bytes(SLOT - TILE) for case in kept)
         if not kept:
             continue
+        out = gpu.alloc(images)
+        maps, rows = b"", []
+        for i, case in enumerate(kept):
+            maps += case.map.encode(gpu, at[case.style] if is_load else out + i * SLOT)[1]
+            row = case.c + [0] * (5 - len(case.c)) + case.o + [0] * (3 - len(case.o))
+            rows.append(row + [case.dst, case.bytes, STYLES.index(case.style)] + [0] * 5)
         table = np.array(rows, dtype=np.int64).astype(np.int32).tobytes()
         places = [gpu.alloc(maps), gpu.alloc(table)]
         try:
@@ -560,9 +553,9 @@ def run_copies(gpu, cases):
         except RuntimeError as error:
             print(f"lost: {error}", file=sys.stderr)
             return
-        image = gpu.read(out, len(kept) * (TILE + 16))
+        image = gpu.read(out, len(kept) * SLOT)
         for i, case in enumerate(kept):
-            case.image = image[i * (TILE + 16):(i + 1) * (TILE + 16)]
+            case.image = image[i * SLOT:(i + 1) * SLOT]
         for place in places + [out]:
             gpu.free(place)
 
@@ -609,6 +602,8 @@ def pixel_stores():
         inner = unit * rng.choice([1, 2, 4])
         dims = [inner + rng.choice([0, 0, unit, 3])] + [rng.randrange(4, 8) for _ in range(rank - 2)] + [2]
         strides = dense(SIZES[dtype], dims, rng.choice([0, 0, 16]))
+        if strides[-1] * dims[-1] + 1024 > TILE:
+            continue
         low, up = [0] * (rank - 2), [0] * (rank - 2)
         if i % 4 in (1, 3):
             up = [rng.randrange(-2, 1) for _ in up]
@@ -681,13 +676,13 @@ def faults():
     out = []
     def add(name, case):
         out.append((name, case))
-    base = dict(dims=[64, 32, 8], strides=[256, 8192], box=[32, 4, 2])
+    base = dict(dims=[64, 32, 8], strides=[256, 8192], box=[32, 4, 2], addr=0)
     for es_type in (0, 6, 7, 8):
         for c0 in (-1, 1, 3, 16 // SIZES[es_type] // 2):
             if c0 * SIZES[es_type] % 16:
                 for kind in ("load", "store"):
                     add(f"{kind} type {es_type} inner coordinate {c0}",
-                        Copy(kind, Map(es_type, [64, 32], [512], [32 // SIZES[es_type], 4]), [c0, 0], bytes_=128))
+                        Copy(kind, Map(es_type, [64, 32], [512], [32 // SIZES[es_type], 4], addr=0), [c0, 0], bytes_=128))
     for axis in range(3):
         c = [0, 0, 0]
         c[axis] = -1 if axis else -8
@@ -701,11 +696,19 @@ def faults():
         for dtype in range(13):
             if dtype not in types:
                 add(f"reduce {op} type {dtype}",
-                    Copy("reduce", Map(dtype, [64, 8], [512], [16 // SIZES[dtype], 4]), [0, 0], op=op))
+                    Copy("reduce", Map(dtype, [64, 8], [512], [16 // SIZES[dtype], 4], addr=0), [0, 0], op=op))
     add("load map of rank 3 by 2d", Copy("load", Map(6, **base), [0, 0], bytes_=512))
     add("load map of rank 3 by 4d", Copy("load", Map(6, **base), [0, 0, 0, 0], bytes_=512))
-    conv = Map(6, [64, 20, 12, 4], [128, 2560, 30720], im2col=([0, 0], [0, 0], 16, 8))
-    tile4 = Map(6, [64, 20, 12, 4], [128, 2560, 30720], [16, 4, 2, 1])
+    conv = Map(6, [64, 20, 12, 4], [128, 2560, 30720], addr=0, im2col=([0, 0], [0, 0], 16, 8))
+    far = Map(6, [64, 20, 12, 4], [128, 2560, 1 << 39], addr=0, im2col=([0, 0], [0, 0], 16, 8))
+    tile4 = Map(6, [64, 20, 12, 4], [128, 2560, 30720], [16, 4, 2, 1], addr=0)
+    for image in (-1, 4):
+        add(f"im2col load of image {image}, far away", Copy("load", far, [0, 0, 0, image], [0, 0], bytes_=256))
+    add("im2col load of image 3 with offsets outside, far away", Copy("load", far, [0, 15, 0, 3], [15, 0], bytes_=256))
+    add("tile load far away, outside", Copy("load", Map(6, [64, 20, 4], [128, 1 << 39], [16, 4, 1], addr=0), [0, 0, -1],
+                                            bytes_=128))
+    add("im2col store whose box ends past the tensor",
+        Copy("store", Map(6, [16, 5, 5, 2], [32, 160, 800], addr=0, im2col=([0, 0], [2, 2], 16, 8)), [0, 3, 0, 0]))
     wrong = Copy("load", conv, [0, 0, 0, 0], [0, 0], bytes_=256)
     wrong.text = lambda: load_text(4, False)
     add("tile load with an im2col map", wrong)
@@ -729,12 +732,12 @@ def faults():
     ones = Copy("load", Map(6, **base), [0, 0, 0], bytes_=512)
     ones.damage = lambda image: b"\xff" * 128
     add("load with a map of ones", ones)
-    wild = Copy("load", Map(6, addr=1 << 44, **base), [0, 0, 0], bytes_=512)
+    wild = Copy("load", Map(6, **{**base, "addr": 1 << 44}), [0, 0, 0], bytes_=512)
     wild.damage = lambda image: image
     add("load from an unmapped address", wild)
-    far = Copy("store", Map(6, addr=1 << 44, **base), [0, 0, 0])
-    far.damage = lambda image: image
-    add("store to an unmapped address", far)
+    lost = Copy("store", Map(6, **{**base, "addr": 1 << 44}), [0, 0, 0])
+    lost.damage = lambda image: image
+    add("store to an unmapped address", lost)
     past = Copy("load", Map(6, **base), [0, 0, 0], dst=TILE + 256 * 1024, bytes_=512)
     add("load to a shared address outside of the window", past)
     for text, name in (("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%m, {%r0, %r1, %r2}];", "prefetch"),):
@@ -757,7 +760,7 @@ def run_fault(index):
         image = case.damage(case.map.encode(gpu, 0)[1])
     row = case.c + [0] * (5 - len(case.c)) + case.o + [0] * (3 - len(case.o)) + [case.dst, case.bytes, 0] + [0] * 5
     places = [gpu.alloc(image), gpu.alloc(np.array(row, dtype=np.int32).tobytes()), gpu.alloc(bytes(6 * TILE)),
-              gpu.alloc(bytes(TILE + 16))]
+              gpu.alloc(bytes(SLOT))]
     try:
         module = gpu.load(HEADER + kernel("k", case.text(), case.kind == "load"))
     except RuntimeError as error:
@@ -768,7 +771,12 @@ def run_fault(index):
 
 
 def fault_section():
-    return [f"{name} = {result}" for (name, _), result in zip(faults(), in_processes("--fault", len(faults())))]
+    """A line for each ordinary copy; what is wrong in another way than by map, coordinates and place is a comment."""
+    lines = []
+    for (name, case), outcome in zip(faults(), in_processes("--fault", len(faults()))):
+        is_special = hasattr(case, "damage") or "text" in vars(case) or case.dst >= TILE
+        lines.append(f"# {name}: {outcome}" if is_special else f"{case.words()} = {outcome.removeprefix('code ')}")
+    return lines
 
 
 # -- The driver ---------------------------------------------------------------------------------------------------

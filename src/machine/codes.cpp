@@ -75,10 +75,27 @@ constexpr Code kBudget{
     "loop that does not end."};
 constexpr Code kCancelled{"machine.cancelled", "the run was cancelled", "The caller asked the run to stop."};
 
+constexpr Code kTensorMap{
+    "machine.tensor-map", "a tensor map that the driver or the hardware refuses",
+    "A tensor map obeys the rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col, whether the host makes it or "
+    "`tensormap.replace`: the address and the strides are multiples of 16 bytes (32 with an interleave of 32), the "
+    "innermost extent of the box is a multiple of 16 bytes and no longer than the swizzle, extents of the box are 1 to "
+    "256, element strides 1 to 8. Its rank and mode are those of the instruction that uses it, and every byte of it "
+    "has "
+    "been written. The message names the rule; docs/machine.md lists all."};
+constexpr Code kTensorCopy{
+    "machine.tensor-copy", "misuse of a tensor copy",
+    "The tile in shared memory starts at a multiple of 128 bytes. The innermost coordinate is a multiple of 16 bytes. "
+    "Loads may start and end outside of the tensor; stores and reductions may only end there. im2col copies start "
+    "inside the map's box of pixels. Reductions exist for few element types: `add` for 32-bit integers, u64 and "
+    "floats, `min` and `max` for 32-bit and 64-bit integers, f16 and bf16, `inc` and `dec` for u32, `and`, `or` and "
+    "`xor` for u32, s32 and u64."};
+
 std::span<const Code* const> codes() {
-  static constexpr std::array<const Code*, 17> kAll{
-      &kEntry,    &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined, &kBounds, &kAlignment, &kCollective, &kBarrier,
-      &kDeadlock, &kAsyncCopy, &kBulkCopy,   &kMbarrier,    &kCluster,   &kTrap,   &kBudget,    &kCancelled};
+  static constexpr std::array<const Code*, 19> kAll{&kEntry,     &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined,
+                                                    &kBounds,    &kAlignment, &kCollective, &kBarrier,     &kDeadlock,
+                                                    &kAsyncCopy, &kBulkCopy,  &kMbarrier,   &kTensorMap,   &kTensorCopy,
+                                                    &kCluster,   &kTrap,      &kBudget,     &kCancelled};
   return kAll;
 }
 

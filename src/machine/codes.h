@@ -20,6 +20,8 @@ extern const Code kBarrier;      // misuse of a CTA barrier
 extern const Code kDeadlock;     // no thread can go on
 extern const Code kAsyncCopy;    // misuse of cp.async
 extern const Code kBulkCopy;     // misuse of a bulk or remote asynchronous operation
+extern const Code kTensorMap;    // a tensor map that the driver or the hardware refuses
+extern const Code kTensorCopy;   // misuse of a tensor copy
 extern const Code kMbarrier;     // misuse of an mbarrier
 extern const Code kCluster;      // misuse of a cluster of CTAs
 extern const Code kTrap;         // the program executed `trap`

@@ -23,6 +23,8 @@
 #include "machine/exec/memory.h"
 #include "machine/exec/move.h"
 #include "machine/exec/sync.h"
+#include "machine/exec/tensor_copy.h"
+#include "machine/exec/tensormap_replace.h"
 
 namespace plumb::machine {
 

@@ -201,7 +201,9 @@ class Planner {
   }
 
   bool may_walk() {
-    const unsigned image = map_.rank - 1, channel = is_interleaved() ? slice_axis() : 0;
+    if (access_.is_store && is_interleaved()) {
+      return fail(TensorError::Kind::Unmodelled, "an im2col store by an interleaved map");
+    }
     for (unsigned i = 0; i + 2 < map_.rank; ++i) {
       const std::int64_t x = at(spatial_axis(i));
       if (access_.is_store && map_.lower[i] < 0) {
@@ -210,18 +212,15 @@ class Planner {
                                 map_.lower[i]));
       }
       if (access_.is_store && map_.upper[i] > 0) {
-        return fail(TensorError::Kind::Unmodelled, "an im2col store whose box of pixels ends after the tensor");
+        return fail(
+            TensorError::Kind::Coordinate,
+            fmt::format("the map's box of pixels ends {} after the tensor, that of a store must not", map_.upper[i]));
       }
       if (x < map_.lower[i] || x >= end_of(i)) {
         return fail(TensorError::Kind::Coordinate,
                     fmt::format("coordinate {} is {}, outside of the map's box of pixels, {} up to {}", spatial_axis(i),
                                 x, map_.lower[i], end_of(i)));
       }
-    }
-    if (!access_.is_store && (at(image) < 0 || at(channel) < 0)) {
-      return fail(TensorError::Kind::Coordinate,
-                  fmt::format("the {} is {}; an im2col load with a negative one touches memory before the tensor",
-                              at(image) < 0 ? "image" : "channel", at(image) < 0 ? at(image) : at(channel)));
     }
     return true;
   }
