@@ -52,11 +52,10 @@ bool goes_with(Type reg, Type type, bool allows_wider) {
   const Class own = class_of(reg), wanted = class_of(type);
   if (own == Class::Pred || wanted == Class::Pred) return own == wanted;
   const unsigned size = byte_size(type), reg_size = byte_size(reg);
-  const bool is_wider = reg_size > size;
-  if (reg_size != size && !(is_wider && allows_wider)) return false;
+  if (reg_size != size && !(reg_size > size && allows_wider)) return false;
   switch (wanted) {
     case Class::Bits:
-      return !is_wider || own != Class::Real;
+      return true;
     case Class::Int:
       return own == Class::Int || own == Class::Bits;
     case Class::Real:
@@ -196,17 +195,14 @@ class Validator {
   }
 
   // -- operands --
-  std::optional<Mismatch> match(const Line& line, const Instr& instr) const {
-    std::size_t at = 0;
-    std::optional<Mismatch> skipped;  // why the last optional operand was taken to be left out
+  // An operand that may be left out is taken where it fits, unless the rest then does not.
+  std::optional<Mismatch> match(const Line& line, const Instr& instr, std::size_t s = 0, std::size_t at = 0) const {
     const std::vector<OperandSpec>& specs = line.operands;
-    for (std::size_t s = 0; s < specs.size(); ++s) {
+    for (; s < specs.size(); ++s) {
       const OperandSpec& wanted = specs[s];
-      if (wanted.condition >= 0) {
-        if (filling_[static_cast<std::size_t>(wanted.condition)] < 0) continue;
-      } else if (wanted.is_optional) {
-        if (at >= instr.operands.size()) continue;
-      }
+      const bool is_free = wanted.is_optional && wanted.condition < 0;
+      if (wanted.condition >= 0 && filling_[static_cast<std::size_t>(wanted.condition)] < 0) continue;
+      if (is_free && at >= instr.operands.size()) continue;
       if (wanted.kind == OperandSpec::Kind::Call) return call(instr);
       if (at >= instr.operands.size()) {
         return Mismatch{&kOperandCount,
@@ -214,17 +210,18 @@ class Validator {
                         instr.opcode_span, at};
       }
       std::optional<Mismatch> mismatch = fits(line, wanted, instr.operands[at], instr);
-      if (mismatch) {
-        mismatch->matched = at;
-        if (!wanted.is_optional || wanted.condition >= 0) return mismatch;
-        skipped = std::move(mismatch);
-        continue;
+      if (mismatch) mismatch->matched = at;
+      if (is_free) {
+        if (!mismatch) mismatch = match(line, instr, s + 1, at + 1);
+        if (!mismatch) return std::nullopt;
+        std::optional<Mismatch> without = match(line, instr, s + 1, at);
+        if (!without || without->matched > mismatch->matched) return without;
+        return mismatch;
       }
-      skipped.reset();
+      if (mismatch) return mismatch;
       ++at;
     }
     if (at < instr.operands.size()) {
-      if (skipped) return skipped;
       return Mismatch{&kOperandCount,
                       fmt::format("`{}` has {} operands and takes {}", opcode_text(instr), instr.operands.size(), at),
                       instr.operands[at].span, at};
@@ -290,6 +287,7 @@ class Validator {
         if (given.kind != Operand::Kind::Address || given.elements.empty()) {
           return kind("an address with coordinates `[a, {c}]`");
         }
+        if (auto mismatch = vector(wanted, given.elements[0], type_of(line, wanted, instr), instr)) return mismatch;
         return address(wanted, given, instr);
       case OperandSpec::Kind::Call:
         return std::nullopt;
@@ -385,7 +383,8 @@ class Validator {
       return Mismatch{&kOperandKind, "only a .local address can be a number", given.span, 0};
     }
     const Register& reg = function_->registers[given.reg];
-    if (wanted.type != Type::none) return scalar(wanted, given_register(given), wanted.type, instr);
+    if (wanted.kind == OperandSpec::Kind::Address && wanted.type != Type::none)
+      return scalar(wanted, given_register(given), wanted.type, instr);
     const Class own = class_of(reg.type);
     if ((own == Class::Bits || own == Class::Int) && byte_size(reg.type) <= 8) return std::nullopt;
     return Mismatch{&kOperandType,

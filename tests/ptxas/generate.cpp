@@ -101,7 +101,9 @@ std::vector<int> Generator::filling(const ptx::Line& line, std::size_t slot, std
       }
       is_filled = group == 1;
     }
-    if (is_filled) out[s] = static_cast<int>(s == slot ? word : pick(row.words.size()));
+    if (!is_filled) continue;
+    out[s] = static_cast<int>(s == slot ? word : pick(row.words.size()));
+    if (row.same_as >= 0) out[s] = out[static_cast<std::size_t>(row.same_as)];
   }
   return out;
 }
@@ -344,9 +346,15 @@ void Generator::miss_setting(const ptx::Line& line, const std::vector<int>& chos
 std::vector<Case> Generator::cases(const ptx::Line& line, unsigned legal, unsigned misses) {
   std::vector<Case> out;
   const auto add = [&](std::size_t slot, std::size_t word) {
-    const std::vector<int> chosen = filling(line, slot, word);
+    std::vector<int> chosen;
+    bool is_excluded = true;
+    for (unsigned i = 0; i < 20 && is_excluded; ++i) {
+      chosen = filling(line, slot, word);
+      const auto [first, second] = ptx::excluded(line, words_of(line, chosen));
+      is_excluded = first != second;
+    }
     Setting lowest, any;
-    if (!place(line, chosen, lowest, any)) return;
+    if (is_excluded || !place(line, chosen, lowest, any)) return;
     const Draft one = draft(line, chosen);
     Case base{spelled(line, one.words, one.operands), coin() ? lowest : any, &line, ""};
     out.push_back(base);

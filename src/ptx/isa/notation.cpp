@@ -119,6 +119,11 @@ class LineParser {
       definitions_.push_back({trim(text.substr(0, equal)), trim(text.substr(equal + 1))});
       return;
     }
+    if (const std::size_t excludes = text.find(" excludes "); excludes != std::string_view::npos) {
+      line_.exclusions.push_back(
+          {word_list(text.substr(0, excludes), mods_), word_list(text.substr(excludes + 10), mods_)});
+      return;
+    }
     const std::size_t at = text.find("needs ");
     PLUMB_CHECK(at != std::string_view::npos);
     const Needs needs = parse_needs(text.substr(at + 6));
@@ -156,6 +161,7 @@ class LineParser {
   void add_slot(std::string_view word, bool is_optional, int group) {
     ModSlot slot;
     slot.name = word;
+    slot.same_as = find_slot(word);
     slot.is_optional = is_optional;
     slot.group = group;
     for (const Definition& definition : definitions_) {

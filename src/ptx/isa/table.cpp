@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/isa/table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -133,6 +134,20 @@ std::string describe_targets(const Needs& needs) {
   return out;
 }
 
+std::pair<Mod, Mod> excluded(const Line& line, std::span<const Mod> mods) {
+  for (const Exclusion& exclusion : line.exclusions) {
+    for (const Mod word : mods) {
+      if (std::find(exclusion.words.begin(), exclusion.words.end(), word) == exclusion.words.end()) continue;
+      for (const Mod other : mods) {
+        if (std::find(exclusion.others.begin(), exclusion.others.end(), other) != exclusion.others.end()) {
+          return {word, other};
+        }
+      }
+    }
+  }
+  return {};
+}
+
 bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
   filling.assign(line.slots.size(), -1);
   int last_type = -1, last_space = -1;
@@ -155,12 +170,17 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
   for (std::size_t s = 0; s < line.slots.size(); ++s) {
     const ModSlot& slot = line.slots[s];
     if (filling[s] < 0 && !slot.is_optional) return false;
+    if (filling[s] >= 0 && slot.same_as >= 0) {
+      const int other = filling[static_cast<std::size_t>(slot.same_as)];
+      if (mods[static_cast<std::size_t>(filling[s])] != mods[static_cast<std::size_t>(other)]) return false;
+    }
     if (slot.group < 0) continue;
     for (std::size_t t = 0; t < line.slots.size(); ++t) {
       if (line.slots[t].group == slot.group && (filling[t] < 0) != (filling[s] < 0)) return false;
     }
   }
-  return true;
+  const auto [word, other] = excluded(line, mods);
+  return word == other;
 }
 
 namespace {

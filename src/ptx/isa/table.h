@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ptx/module.h"
@@ -34,11 +35,17 @@ struct WordNeeds {
   Needs needs;
 };
 
+// Words that cannot stand together.
+struct Exclusion {
+  std::vector<Mod> words, others;
+};
+
 struct ModSlot {
   std::string_view name;   // the syntax line's name for the set; a literal word's own text
   std::vector<Mod> words;  // what may stand here
   bool is_optional = false;
-  int group = -1;  // optional words of one brace stand or fall together
+  int same_as = -1;  // an earlier slot of the same name
+  int group = -1;    // optional words of one brace stand or fall together
   enum class Order : std::uint8_t { Free, Type, Space } order = Order::Free;  // types keep their order, so do spaces
 };
 
@@ -77,6 +84,7 @@ struct Line {
   std::vector<OperandSpec> operands;
   Needs needs;
   std::vector<WordNeeds> word_needs;
+  std::vector<Exclusion> exclusions;
 };
 
 // How many registers stand in the operand's braces, by the instruction's words; 0: one register without braces.
@@ -85,7 +93,9 @@ bool allows(std::span<const Range> values, std::int64_t constant);
 
 // Which word of an instruction fills which slot; -1: empty.
 using Filling = std::vector<int>;
-// False when the words do not fit the line.
+// Two words of the instruction that the line does not let stand together; both are the same when there are none.
+std::pair<Mod, Mod> excluded(const Line& line, std::span<const Mod> mods);
+// False when the words do not fit the line. Slots of one name hold the same word.
 bool fill(const Line& line, std::span<const Mod> mods, Filling& filling);
 
 struct Table {
