@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the machine runs: lane-instructions a second on integer and float code, multiply-adds a second of mma.sync,
-// each beside a plain loop that does the same arithmetic on arrays. One core.
+// How fast the machine runs: lane-instructions a second on integer and float code, multiply-adds a second of mma.sync
+// and wgmma, each beside a plain loop that does the same arithmetic on arrays. One core.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -31,6 +31,36 @@ std::string kernel(const std::string& body, unsigned trips) {
          body + "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, " + std::to_string(trips) +
          ";\n@%p1 bra LOOP;\nadd.f32 %f1, %f1, %f4;\nmov.b32 %r7, %f1;\nadd.u32 %r2, %r2, %r7;\n"
          "st.global.u32 [%rd2], %r2;\nret;\n}\n";
+}
+
+// Two warpgroups, each `trips` times four products of 64 x 128 x 16 on its accumulators: a K step of 64.
+std::string warpgroup_kernel(const std::string& types, unsigned trips) {
+  std::string results;
+  for (unsigned i = 0; i < 64; ++i) results += (i == 0 ? "%d" : ", %d") + std::to_string(i);
+  std::string products;
+  for (unsigned i = 0; i < 4; ++i) {
+    products += "wgmma.mma_async.sync.aligned.m64n128k16." + types + " {" + results + "}, %a" + std::to_string(i) +
+                ", %b" + std::to_string(i) + ", 1, 1, 1, 0, 0;\n";
+  }
+  std::string text =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
+      ".visible .entry k(.param .u64 out) {\n.reg .b64 %rd<4>, %a<4>, %b<4>;\n.reg .b32 %r<8>;\n.reg .f32 %d<64>;\n"
+      ".reg .pred %p<4>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmad.wide.u32 %rd2, %r1, 4, %rd1;\n"
+      "mov.u32 %r2, tile;\nmad.lo.u32 %r3, %r1, 4, %r2;\nmov.u32 %r4, 0;\nFILL:\nmad.lo.u32 %r5, %r4, 2654435761, "
+      "%r1;\n"
+      "and.b32 %r5, %r5, 0x83ff83ff;\nor.b32 %r5, %r5, 0x3c003c00;\nst.shared.b32 [%r3], %r5;\nadd.u32 %r3, %r3, "
+      "1024;\n"
+      "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 32;\n@%p1 bra FILL;\nfence.proxy.async;\nbar.sync 0;\n";
+  for (unsigned i = 0; i < 64; ++i) text += "mov.b32 %d" + std::to_string(i) + ", 0;\n";
+  for (unsigned i = 0; i < 4; ++i) {  // rows of 128 bytes, swizzled; 32 bytes of K a product
+    text += "mov.b64 %a" + std::to_string(i) + ", " + std::to_string((1ULL << 62) + (64ULL << 32) + 2 * i) + ";\n";
+    text +=
+        "mov.b64 %b" + std::to_string(i) + ", " + std::to_string((1ULL << 62) + (64ULL << 32) + 512 + 2 * i) + ";\n";
+  }
+  return text + "mov.u32 %r6, 0;\nLOOP:\nwgmma.fence.sync.aligned;\n" + products +
+         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nadd.u32 %r6, %r6, 1;\n"
+         "setp.lt.u32 %p1, %r6, " +
+         std::to_string(trips) + ";\n@%p1 bra LOOP;\nst.global.f32 [%rd2], %d0;\nret;\n}\n";
 }
 
 struct Measured {
@@ -113,5 +143,8 @@ int main() {
              kTrips / 20));
   std::printf("mma.sync bf16    %8.2f G multiply-adds/s\n",
               static_cast<double>(products.counts.mma_macs) / products.seconds / 1e9);
+  const Measured group = measure(warpgroup_kernel("f32.bf16.bf16", kTrips / 20));
+  std::printf("wgmma bf16       %8.2f G multiply-adds/s\n",
+              static_cast<double>(group.counts.mma_macs) / group.seconds / 1e9);
   return 0;
 }

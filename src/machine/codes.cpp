@@ -67,6 +67,25 @@ constexpr Code kCluster{
     "machine.cluster", "misuse of a cluster of blocks",
     "Each thread of a cluster arrives at `barrier.cluster` once and then waits, in turn. Shared memory of another "
     "block exists while that block runs: end with a barrier of the cluster before a block exits that others access."};
+constexpr Code kWarpgroup{
+    "machine.warpgroup", "misuse of a warpgroup instruction",
+    "Four consecutive warps, the first a multiple of four, execute the same `wgmma` instructions in the same order, "
+    "all lanes of each together, with the same descriptors and `scale-d`, and commit them in the same groups."};
+constexpr Code kWgmmaFence{
+    "machine.wgmma-fence", "a register is used by wgmma without a fence before",
+    "`wgmma.fence` must stand before the first `wgmma.mma_async`, and between any access to a register and a "
+    "`wgmma.mma_async` that has it as accumulator or as A. Only products of one shape may follow each other on the "
+    "same accumulators without one."};
+constexpr Code kWgmmaInFlight{
+    "machine.wgmma-in-flight", "a register is touched while wgmma owns it",
+    "The accumulators, and A where it is in registers, belong to a `wgmma.mma_async` until the warp has executed a "
+    "`wgmma.wait_group` that covers the group to which `wgmma.commit_group` added it. Commit, then wait, before the "
+    "first access."};
+constexpr Code kDescriptor{
+    "machine.matrix-descriptor", "a matrix descriptor that does not describe shared memory",
+    "A descriptor holds the tile's address, leading and stride byte offsets, each divided by 16, a base offset, and "
+    "the swizzle in bits 63:62. Its other bits are zero, and every row that it leads to lies in the block's shared "
+    "memory."};
 constexpr Code kTrap{"machine.trap", "the program executed `trap`",
                      "`trap` aborts the grid. A kernel under proof must not reach it."};
 constexpr Code kBudget{
@@ -92,10 +111,10 @@ constexpr Code kTensorCopy{
     "`xor` for u32, s32 and u64."};
 
 std::span<const Code* const> codes() {
-  static constexpr std::array<const Code*, 19> kAll{&kEntry,     &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined,
-                                                    &kBounds,    &kAlignment, &kCollective, &kBarrier,     &kDeadlock,
-                                                    &kAsyncCopy, &kBulkCopy,  &kMbarrier,   &kTensorMap,   &kTensorCopy,
-                                                    &kCluster,   &kTrap,      &kBudget,     &kCancelled};
+  static constexpr std::array<const Code*, 23> kAll{
+      &kEntry,     &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined,  &kBounds,        &kAlignment, &kCollective,
+      &kBarrier,   &kDeadlock,  &kAsyncCopy,  &kBulkCopy,    &kMbarrier,   &kCluster,       &kTrap,      &kBudget,
+      &kCancelled, &kTensorMap, &kTensorCopy, &kWarpgroup,   &kWgmmaFence, &kWgmmaInFlight, &kDescriptor};
   return kAll;
 }
 

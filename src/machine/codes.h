@@ -24,6 +24,10 @@ extern const Code kTensorMap;    // a tensor map that the driver or the hardware
 extern const Code kTensorCopy;   // misuse of a tensor copy
 extern const Code kMbarrier;     // misuse of an mbarrier
 extern const Code kCluster;      // misuse of a cluster of CTAs
+extern const Code kWarpgroup;      // misuse of a warpgroup instruction
+extern const Code kWgmmaFence;     // no wgmma.fence before a register is used
+extern const Code kWgmmaInFlight;  // a register is touched while wgmma owns it
+extern const Code kDescriptor;     // a matrix descriptor that does not describe shared memory
 extern const Code kTrap;         // the program executed `trap`
 extern const Code kBudget;       // the step budget is used up
 extern const Code kCancelled;    // the caller cancelled

@@ -16,6 +16,7 @@ Cta<D>::Cta(Cluster<D>& cluster, const Decoded<D>& program, D& dom, RunShared& s
   const std::uint64_t threads = shared.launch->block.count();
   const auto warps = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<WarpRun<D>>(*this, program, dom, i));
+  warpgroups_.resize(warps / kGroupWarps);
 }
 
 template <class D>
@@ -41,6 +42,7 @@ void Cta<D>::start(const Dim3& block_index) {
   shared_.reset(program_.layout.static_shared + the_launch.dynamic_shared);
   for (Barrier& barrier : barriers_) barrier = {.arrived = std::vector<std::uint32_t>(warps_.size())};
   const std::uint64_t threads = the_launch.block.count();
+  for (Warpgroup<D>& group : warpgroups_) group.reset();
   live_warps_ = static_cast<std::uint32_t>(warps_.size());
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     const std::uint64_t left = threads - i * kLanes;

@@ -19,12 +19,16 @@
 #include "machine/exec/logic.h"
 #include "machine/exec/matrix.h"
 #include "machine/exec/matrix_move.h"
+#include "machine/exec/matrix_scaled.h"
+#include "machine/exec/matrix_sparse.h"
 #include "machine/exec/mbarrier.h"
 #include "machine/exec/memory.h"
 #include "machine/exec/move.h"
 #include "machine/exec/sync.h"
 #include "machine/exec/tensor_copy.h"
 #include "machine/exec/tensormap_replace.h"
+#include "machine/exec/wgmma.h"
+#include "machine/exec/wmma.h"
 
 namespace plumb::machine {
 

@@ -99,6 +99,7 @@ Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, const Decoder* 
   regs_.resize(module.functions.size());
   label_instrs_.resize(module.functions.size());
   touches_.resize(module.functions.size());
+  is_held_.resize(module.functions.size());
   find_reachable(entry);
   lay_out_variables(entry);
   std::uint32_t first = 0;
@@ -268,6 +269,12 @@ void Decoder::lay_out_registers(std::uint32_t index, const Decoder* after) {
   if (after != nullptr) {
     packing = pack_registers(function, after->touches_[index], label_instrs_[index]);
     for (const std::uint32_t width : packing.widths) slots.push_back(new_slot(width));
+    for (const Touches& touches : after->touches_[index]) {
+      for (const ptx::RegId reg : touches.held) {
+        is_held_[index].resize(function.registers.size());
+        is_held_[index][reg] = true;
+      }
+    }
   }
   for (std::uint32_t reg = 0; reg < function.registers.size(); ++reg) {
     const ptx::Type type = function.registers[reg].type;
@@ -453,6 +460,26 @@ std::uint32_t Decoder::list(const std::vector<Slot>& slots) {
   const auto begin = static_cast<std::uint32_t>(layout_.lists.size());
   layout_.lists.insert(layout_.lists.end(), slots.begin(), slots.end());
   return begin;
+}
+
+void Decoder::hold(const Operand& operand) {
+  if (operand.kind == Operand::Kind::Reg) touches_[function_][instr_].held.push_back(operand.reg);
+}
+
+std::uint32_t Decoder::watch_list() {
+  const std::vector<bool>& is_held = is_held_[function_];
+  if (is_held.empty()) return 0;
+  std::vector<Slot> slots;
+  const Touches& touches = touches_[function_][instr_];
+  for (const std::vector<ptx::RegId>* registers : {&touches.uses, &touches.defs}) {
+    for (const ptx::RegId reg : *registers) {
+      const bool is_own = std::find(touches.held.begin(), touches.held.end(), reg) != touches.held.end();
+      if (is_held[reg] && !is_own) slots.push_back(regs_[function_][reg]);
+    }
+  }
+  if (slots.empty()) return 0;
+  slots.insert(slots.begin(), static_cast<Slot>(slots.size()));
+  return list(slots) + 1;
 }
 
 std::uint32_t Decoder::target(ptx::LabelId label) {

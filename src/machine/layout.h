@@ -39,6 +39,9 @@ class Decoder final : public DecodeContext {
   PredSlot pred_dest(const ptx::Operand& operand) override;
   PredSlot carry() override;
   std::uint32_t list(const std::vector<Slot>& slots) override;
+  void hold(const ptx::Operand& operand) override;
+  // For Op::watch: the held registers that the current instruction touches.
+  std::uint32_t watch_list();
   std::uint32_t target(ptx::LabelId label) override;
   std::uint32_t branch_table(ptx::LabelId targets) override;
   std::optional<std::uint32_t> call_site(const ptx::Instr& instr) override;
@@ -71,6 +74,7 @@ class Decoder final : public DecodeContext {
   std::vector<ptx::VarId> const_variables_, global_variables_;
   std::uint64_t next_global_ = kModuleGlobals;
   std::vector<std::vector<Touches>> touches_;  // by function and instruction
+  std::vector<std::vector<bool>> is_held_;     // by function and RegId; empty where no register is
   std::uint32_t function_ = 0, instr_ = 0;
   PredSlot carry_ = kNoPred;  // made when it is first asked for
   std::string reason_;

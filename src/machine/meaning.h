@@ -56,6 +56,9 @@ class DecodeContext {
   virtual PredSlot pred_dest(const ptx::Operand& operand) = 0;     // kNoPred for `_`
   virtual PredSlot carry() = 0;                                    // the thread's carry flag, CC.CF
   virtual std::uint32_t list(const std::vector<Slot>& slots) = 0;  // for Op::list
+  // A register that the operation goes on to use after the instruction (wgmma): it shares its storage with no other,
+  // and instructions that touch it are watched (Op::watch).
+  virtual void hold(const ptx::Operand& operand) = 0;
   // Operations that control goes to.
   virtual std::uint32_t target(ptx::LabelId label) = 0;
   virtual std::uint32_t branch_table(ptx::LabelId targets) = 0;                 // into Layout::branch_tables

@@ -37,6 +37,7 @@ Dense number_densely(std::size_t registers, std::vector<Touches> touches) {
   for (Touches& touch : touches) {
     renumber(touch.uses);
     renumber(touch.defs);
+    renumber(touch.held);
   }
   dense.touches = std::move(touches);
   return dense;
@@ -168,9 +169,13 @@ Packing pack_registers(const ptx::Function& function, const std::vector<Touches>
     packing.widths.push_back(width);
     return static_cast<std::uint32_t>(packing.widths.size() - 1);
   };
+  std::vector<bool> is_held(registers);
+  for (const Touches& touch : touches) {
+    for (const ptx::RegId reg : touch.held) is_held[reg] = true;
+  }
   std::vector<std::uint32_t> order;
   for (std::uint32_t reg = 0; reg < registers; ++reg) {
-    if (test(blocks[0].live_in, reg)) {
+    if (test(blocks[0].live_in, reg) || is_held[reg]) {
       packing.group[dense.original[reg]] = new_group(width_of(reg));
     } else {
       order.push_back(reg);

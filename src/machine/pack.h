@@ -15,6 +15,8 @@ namespace plumb::machine {
 // too.
 struct Touches {
   std::vector<ptx::RegId> uses, defs;
+  // Those that an asynchronous operation goes on to use after the instruction: they keep storage of their own.
+  std::vector<ptx::RegId> held;
 };
 
 // For each register a group (numbered from 0) of registers that share; predicates have none. `touches` is by

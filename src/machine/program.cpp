@@ -188,6 +188,7 @@ std::vector<Op<D>> decode_all(Decoder& decoder) {
       const ptx::Instr& instr = function.instrs[i];
       decoder.enter_instr(i);
       Op<D> op = decode_one<D>(decoder, instr);
+      op.watch = decoder.watch_list();
       op.instr = i;
       op.function = function_index;
       if (instr.guard) op.guard = {decoder.pred_slot(instr.guard->reg), instr.guard->is_negated};

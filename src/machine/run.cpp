@@ -95,6 +95,7 @@ void WarpRun<D>::start(std::uint32_t exists) {
   is_yielding_ = false;
   polled_.reset();
   last_buffer = nullptr;
+  held.reset();
   if (exists != 0) splits_.push_back({.pc = 0, .mask = exists});
 }
 
@@ -280,6 +281,7 @@ void WarpRun<D>::run(std::uint64_t steps) {
       } else {
         lanes += count;
       }
+      if (op.watch != 0 && this->mask_ != 0) touch_held(*this, op);
       if (this->mask_ != 0 && !is_interrupted_) {
         executed[pc_] = 1;
         current_ = &op;

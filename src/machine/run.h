@@ -27,6 +27,7 @@
 #include "machine/machine.h"
 #include "machine/mbarrier.h"
 #include "machine/warp.h"
+#include "machine/warpgroup.h"
 
 namespace plumb::machine {
 
@@ -236,6 +237,15 @@ class WarpRun : public Warp<D> {
 
   domain::Buffer* last_buffer = nullptr;  // where the last global access went: a hint
 
+  // -- wgmma --------------------------------------------------------------------------------------------------------
+  HeldRegisters held;
+  // For what another warp of the group does in this one's place: the lanes that it is about; returns those before.
+  std::uint32_t exchange_mask(std::uint32_t mask) { return std::exchange(this->mask_, mask); }
+  // Adds a second place to the finding that the run stops with.
+  void note(std::string text, std::uint32_t pc) {
+    if (this->stop_) this->stop_->finding.notes.push_back({std::move(text), program_.place(pc)});
+  }
+
  private:
   friend class Cta<D>;
   friend class Cluster<D>;
@@ -303,6 +313,11 @@ class Cta {
   D& dom() { return dom_; }
   std::uint8_t* executed();
   std::uint64_t next_copy_id() { return copy_id_++; }
+  WarpRun<D>* warp(std::uint32_t index) { return warps_[index].get(); }
+  // The warpgroup that a warp belongs to; null when the block ends before its fourth warp.
+  Warpgroup<D>* warpgroup(std::uint32_t warp) {
+    return warp / kGroupWarps < warpgroups_.size() ? &warpgroups_[warp / kGroupWarps] : nullptr;
+  }
   std::span<const std::unique_ptr<WarpRun<D>>> warps() const { return warps_; }
   const Barrier& barrier(unsigned id) const { return barriers_[id]; }
   bool is_done() const { return live_warps_ == 0; }
@@ -336,6 +351,7 @@ class Cta {
   RunShared& run_;
   std::uint32_t rank_;
   std::vector<std::unique_ptr<WarpRun<D>>> warps_;
+  std::vector<Warpgroup<D>> warpgroups_;
   std::uint32_t live_warps_ = 0;
   std::array<Barrier, kBarriers> barriers_;
   Store<D> shared_;

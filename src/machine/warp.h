@@ -62,6 +62,7 @@ struct Op {
   PredRef r;                          // source predicate
   std::uint32_t list = 0;             // first of further slots: Warp::listed(op, i)
   std::uint32_t aux = 0;
+  std::uint32_t watch = 0;     // touches registers that an asynchronous operation may own: their list, from 1; 0: none
   std::uint32_t instr = 0;     // index in the function's instrs
   std::uint32_t function = 0;  // index in Module::functions
   PredRef guard;

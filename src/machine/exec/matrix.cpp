@@ -7,6 +7,9 @@
 #include <limits>
 #include <optional>
 
+#include "machine/exec/fragment.h"
+#include "machine/exec/matrix_scaled.h"
+
 namespace plumb::machine {
 namespace {
 
@@ -52,7 +55,8 @@ constexpr Position c_position(unsigned lane, unsigned element) {
   return {lane / 4 + 8 * (element / 2), 2 * (lane % 4) + element % 2};
 }
 
-// Op::list: the registers of d, a, b, c in turn; Op::aux: how many of each, a byte apiece; Op::imm: k.
+// Op::list: the registers of d, a, b, c in turn; Op::aux: how many of each, a byte apiece; Op::imm: k; of f64, Op::d:
+// the rounding.
 template <class D>
 struct Fragments {
   unsigned d, a, b, c;  // first index in the list
@@ -66,42 +70,6 @@ struct Fragments {
         b_count(op.aux >> 16 & 0xff),
         c_count(op.aux >> 24) {}
 };
-
-// A register is a block of eight rows: lane 4g + t holds elements Per * t and the next ones of row g. `row` and
-// `column` are the distances between rows and columns of the matrix.
-template <Format F, unsigned Per, class D>
-void load_block(Warp<D>& w, Slot slot, typename D::Real* matrix, unsigned row, unsigned column) {
-  if constexpr (!D::kHasTags) {
-    const Lane<BitsOf<F>>* in = w.template lanes<BitsOf<F>>(slot);
-    for (unsigned g = 0; g < 8; ++g) {
-      for (unsigned i = 0; i < 4 * Per; ++i) matrix[g * row + i * column] = in[g * 4 * Per + i];
-    }
-  } else {
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      for (unsigned part = 0; part < Per; ++part) {
-        matrix[lane / 4 * row + (lane % 4 * Per + part) * column] = w.real(F, slot, lane, part, Per);
-      }
-    }
-  }
-}
-template <Format F, unsigned Per, class D>
-void store_block(Warp<D>& w, Slot slot, const typename D::Real* matrix, unsigned row, unsigned column) {
-  if constexpr (!D::kHasTags) {
-    Lane<BitsOf<F>>* out = w.template lanes<BitsOf<F>>(slot);
-    for (unsigned g = 0; g < 8; ++g) {
-      for (unsigned i = 0; i < 4 * Per; ++i)
-        out[g * 4 * Per + i] = static_cast<BitsOf<F>>(matrix[g * row + i * column]);
-    }
-  } else {
-    typename D::Real elements[kLanes * Per];
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      for (unsigned part = 0; part < Per; ++part) {
-        elements[lane * Per + part] = matrix[lane / 4 * row + (lane % 4 * Per + part) * column];
-      }
-    }
-    w.write_reals(F, slot, Per, elements);
-  }
-}
 
 template <class D, Format A, Format B, Format Acc, unsigned M>
 void step_real(Warp<D>& w, const Op<D>& op) {
@@ -129,7 +97,12 @@ void step_real(Warp<D>& w, const Op<D>& op) {
       load_block<Acc, 1>(w, slot, c + 8 * (reg / 2) * kN + reg % 2, kN, 2);
     }
   }
-  w.dom().dot(DotShape{M, kN, k, A, B, Acc, DotKind::MmaSync}, a, b, c, c);
+  const DotShape shape{M, kN, k, A, B, Acc, DotKind::MmaSync};
+  if constexpr (A == Format::F64) {
+    dot_rounded(w.dom(), shape, static_cast<domain::Round>(op.d), a, b, c);
+  } else {
+    w.dom().dot(shape, a, b, c, c);
+  }
   for (unsigned reg = 0; reg < at.c_count; ++reg) {
     const Slot slot = w.listed(op, at.d + reg);
     if constexpr (kIsPacked) {
@@ -139,6 +112,75 @@ void step_real(Warp<D>& w, const Op<D>& op) {
     }
   }
   w.count_macs(std::uint64_t{M} * kN * k);
+}
+
+// The shape of sm_70: four products of 8 x 8 x 4, one in the lanes of each pair of quads, q and q + 4. Op::imm says
+// which operand is stored the other way round and which accumulators are f16.
+struct QuadPair {
+  static constexpr std::uint64_t kColumnA = 1, kRowB = 2, kHalfD = 4, kHalfC = 8;
+  unsigned lane[8];  // by line of A or B
+  explicit QuadPair(unsigned q) {
+    for (unsigned i = 0; i < 8; ++i) lane[i] = 4 * q + i % 4 + 16 * (i / 4);
+  }
+  // The place of element i of a lane's accumulators; `line` is the lane's index above.
+  static Position sum(unsigned line, unsigned i, bool is_half) {
+    if (is_half) return {line, i};
+    return {(line & 1) + (i & 2) + (line & 4), (i & 4) + (line & 2) + (i & 1)};
+  }
+};
+
+// The hardware has no unit for it any more: f32 multiply-adds for k rising, then c is added.
+template <class D>
+typename D::Real quad_pair_sum(D& dom, const typename D::Real* a, const typename D::Real* b, typename D::Real c) {
+  typename D::Real sum = dom.mul(Format::F32, a[0], b[0], {});
+  for (unsigned k = 1; k < 4; ++k) sum = dom.fma(Format::F32, a[k], b[k], sum, {});
+  return dom.add(Format::F32, sum, c, {});
+}
+
+template <class D>
+void step_quad_pairs(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
+  constexpr unsigned kSize = 8, kDepth = 4;
+  if (!w.gather_warp(op)) return;
+  const Fragments<D> at(op);
+  const bool is_half_d = (op.imm & QuadPair::kHalfD) != 0, is_half_c = (op.imm & QuadPair::kHalfC) != 0;
+  D& dom = w.dom();
+  const auto half = [&](unsigned first, unsigned lane, unsigned i) {
+    return dom.convert(Format::F32, Format::F16, w.real(Format::F16, w.listed(op, first + i / 2), lane, i % 2, 2), {});
+  };
+  Real sums[4][kSize * kSize];
+  for (unsigned q = 0; q < 4; ++q) {
+    const QuadPair pair(q);
+    Real a[kSize * kDepth], b[kSize * kDepth];  // rows of A, columns of B
+    for (unsigned line = 0; line < kSize; ++line) {
+      for (unsigned i = 0; i < kDepth; ++i) {
+        const unsigned along = line * kDepth + i, across = (i + (line & 4)) * kDepth + line % 4;
+        a[(op.imm & QuadPair::kColumnA) != 0 ? across : along] = half(at.a, pair.lane[line], i);
+        b[(op.imm & QuadPair::kRowB) != 0 ? across : along] = half(at.b, pair.lane[line], i);
+      }
+    }
+    for (unsigned i = 0; i < kSize * kSize; ++i) {
+      const unsigned line = i / kSize, part = i % kSize;
+      const Position p = QuadPair::sum(line, part, is_half_c);
+      const Real c = is_half_c ? half(at.c, pair.lane[line], part)
+                               : w.real(Format::F32, w.listed(op, at.c + part), pair.lane[line]);
+      const Real sum = quad_pair_sum(dom, a + p.row * kDepth, b + p.column * kDepth, c);
+      sums[q][p.row * kSize + p.column] = is_half_d ? dom.convert(Format::F16, Format::F32, sum, {}) : sum;
+    }
+  }
+  const unsigned per = is_half_d ? 2 : 1;
+  for (unsigned reg = 0; reg < (op.aux & 0xff); ++reg) {
+    Real elements[kLanes * 2];
+    for (unsigned q = 0; q < 4; ++q) {
+      const QuadPair pair(q);
+      for (unsigned i = 0; i < kSize * per; ++i) {
+        const Position p = QuadPair::sum(i / per, reg * per + i % per, is_half_d);
+        elements[pair.lane[i / per] * per + i % per] = sums[q][p.row * kSize + p.column];
+      }
+    }
+    w.write_reals(is_half_d ? Format::F16 : Format::F32, w.listed(op, reg), per, elements);
+  }
+  w.count_macs(std::uint64_t{4} * kSize * kSize * kDepth);
 }
 
 // One element of an integer operand: `Bits` wide, signed or not.
@@ -233,12 +275,18 @@ StepFn<D> with_accumulator(Format acc) {
   return acc == Format::F16 ? &step_real<D, A, B, Format::F16, 16> : &step_real<D, A, B, Format::F32, 16>;
 }
 
+domain::Round rounding_of(const Instr& instr) {
+  if (instr.has(Mod::rz)) return domain::Round::Rz;
+  if (instr.has(Mod::rm)) return domain::Round::Rm;
+  return instr.has(Mod::rp) ? domain::Round::Rp : domain::Round::Rn;
+}
+
 template <class D>
 StepFn<D> real_step(Format a, Format b, Format acc, unsigned m) {
   if (a == Format::F64)
     return m == 8 ? &step_real<D, Format::F64, Format::F64, Format::F64, 8>
                   : &step_real<D, Format::F64, Format::F64, Format::F64, 16>;
-  if (m != 16) return nullptr;  // m8n8k4 of sm_70
+  if (m != 16) return nullptr;
   if (a == Format::F16 && b == a) return with_accumulator<D, Format::F16, Format::F16>(acc);
   if (a == Format::BF16 && b == a) return &step_real<D, Format::BF16, Format::BF16, Format::F32, 16>;
   if (a == Format::Tf32 && b == a) return &step_real<D, Format::Tf32, Format::Tf32, Format::F32, 16>;
@@ -273,6 +321,7 @@ std::vector<Operand> elements_of(const Operand& operand) {
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::Mma>::select(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
+  if (instr.has(Mod::kind_f8f6f4)) return select_narrow_mma(ctx, instr, op);
   const std::optional<Shape> shape = shape_of(instr);
   if (!shape) return ctx.unmodelled("this shape of `mma` has no meaning in the machine"), nullptr;
   const Type a = instr.type(1), b = instr.type(2);
@@ -287,6 +336,18 @@ StepFn<D> Meaning<ptx::Form::Mma>::select(DecodeContext& ctx, const Instr& instr
   }
   op.list = ctx.list(slots);
   op.imm = shape->k;
+  if (a == Type::f16 && shape->m == 8) {
+    const auto flag = [](bool is_set, std::uint64_t bit) { return is_set ? bit : 0; };
+    // The layouts of A and B stand in the order written.
+    std::vector<bool> is_column;
+    for (const Mod mod : instr.mods) {
+      if (mod == Mod::row || mod == Mod::col) is_column.push_back(mod == Mod::col);
+    }
+    op.imm = flag(is_column[0], QuadPair::kColumnA) | flag(!is_column[1], QuadPair::kRowB) |
+             flag(instr.type(0) == Type::f16, QuadPair::kHalfD) | flag(instr.type(3) == Type::f16, QuadPair::kHalfC);
+    return &step_quad_pairs<D>;
+  }
+  if (a == Type::f64) op.d = static_cast<Slot>(rounding_of(instr));
   const bool is_saturating = instr.has(Mod::satfinite);
   StepFn<D> step = nullptr;
   if (const std::optional<Format> format = format_of(a)) {

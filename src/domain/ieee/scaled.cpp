@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "domain/ieee/scaled.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "domain/ieee/bits.h"
+
+namespace plumb::domain::ieee {
+
+namespace {
+
+constexpr int kAligned = 25;  // fraction bits kept below the largest exponent
+
+struct Shape {
+  int width, fraction, bias;
+};
+constexpr Shape shape_of(Narrow format) {
+  switch (format) {
+    case Narrow::E4M3:
+    case Narrow::UE4M3:
+      return {8, 3, 7};
+    case Narrow::E5M2:
+      return {8, 2, 15};
+    case Narrow::E3M2:
+      return {6, 2, 3};
+    case Narrow::E2M3:
+      return {6, 3, 1};
+    case Narrow::E2M1:
+      return {4, 1, 1};
+    case Narrow::UE8M0:
+      return {8, 0, 127};
+  }
+  return {};
+}
+
+Term accumulator(Format format, std::uint64_t bits) {
+  const Layout l = layout(format);
+  Term out;
+  out.is_negative = is_negative(format, bits);
+  if (is_nan(format, bits)) out.kind = Term::Kind::NaN;
+  if (is_infinite(format, bits)) out.kind = Term::Kind::Infinite;
+  const auto field = static_cast<int>(magnitude(format, bits) >> l.fraction);
+  out.significand = bits & ((1ULL << l.fraction) - 1);
+  if (field != 0) out.significand |= 1ULL << l.fraction;
+  out.exponent = std::max(field, 1) - l.bias, out.fraction = l.fraction;
+  return out;
+}
+
+}  // namespace
+
+double Term::value() const {
+  const double size = std::ldexp(static_cast<double>(significand), exponent - fraction);
+  return is_negative ? -size : size;
+}
+
+Term decode(Narrow format, std::uint32_t bits) {
+  const Shape s = shape_of(format);
+  Term out;
+  bits &= (1u << s.width) - 1;
+  if (format == Narrow::UE8M0) {
+    if (bits == 0xff) out.kind = Term::Kind::NaN;
+    out.exponent = static_cast<int>(bits) - s.bias, out.significand = 1;
+    return out;
+  }
+  const std::uint32_t size = bits & ((1u << (s.width - 1)) - 1);
+  out.is_negative = format != Narrow::UE4M3 && size != bits;
+  if ((format == Narrow::E4M3 || format == Narrow::UE4M3) && size == 0x7f) out.kind = Term::Kind::NaN;
+  if (format == Narrow::E5M2 && size >= 0x7c) out.kind = size == 0x7c ? Term::Kind::Infinite : Term::Kind::NaN;
+  const auto field = static_cast<int>(size >> s.fraction);
+  out.significand = size & ((1u << s.fraction) - 1);
+  if (field != 0) out.significand |= 1u << s.fraction;
+  out.exponent = std::max(field, 1) - s.bias, out.fraction = s.fraction;
+  return out;
+}
+
+Term product(const Term& a, const Term& b) {
+  Term out;
+  out.is_negative = a.is_negative != b.is_negative;
+  out.exponent = a.exponent + b.exponent, out.fraction = a.fraction + b.fraction;
+  out.significand = a.significand * b.significand;
+  const auto is_zero = [](const Term& t) { return t.kind == Term::Kind::Finite && t.significand == 0; };
+  if (a.kind == Term::Kind::NaN || b.kind == Term::Kind::NaN) {
+    out.kind = Term::Kind::NaN;
+  } else if (a.kind == Term::Kind::Infinite || b.kind == Term::Kind::Infinite) {
+    out.kind = is_zero(a) || is_zero(b) ? Term::Kind::NaN : Term::Kind::Infinite;
+  }
+  return out;
+}
+
+std::uint64_t fused_sum(std::span<const Term> products, Format acc, std::uint64_t c) {
+  const Layout l = layout(acc);
+  const Term last = accumulator(acc, c);
+  bool has_nan = false, has_positive = false, has_negative = false;
+  std::optional<int> top;
+  const auto look = [&](const Term& t) {
+    has_nan |= t.kind == Term::Kind::NaN;
+    has_positive |= t.kind == Term::Kind::Infinite && !t.is_negative;
+    has_negative |= t.kind == Term::Kind::Infinite && t.is_negative;
+    if (t.kind == Term::Kind::Finite && t.significand != 0) top = std::max(top.value_or(t.exponent), t.exponent);
+  };
+  for (const Term& t : products) look(t);
+  look(last);
+  if (has_nan || (has_positive && has_negative)) return l.canonical;
+  if (has_positive) return l.infinity;
+  if (has_negative) return l.infinity | sign_bit(acc);
+  if (!top) return 0;
+  __int128 sum = 0;
+  const auto add = [&](const Term& t) {
+    const int shift = kAligned - (*top - t.exponent) - t.fraction;
+    if (shift <= -64) return;
+    const unsigned __int128 wide = t.significand;
+    const auto cut = static_cast<__int128>(shift >= 0 ? wide << shift : wide >> -shift);
+    sum += t.is_negative ? -cut : cut;
+  };
+  for (const Term& t : products) add(t);
+  add(last);
+  if (sum == 0) return 0;
+  Exact exact;
+  exact.is_negative = sum < 0;
+  exact.significand = static_cast<unsigned __int128>(sum < 0 ? -sum : sum);
+  exact.exponent = *top - kAligned;
+  const std::uint64_t bits = round_exact(acc, exact, FloatMode{.round = acc == Format::F16 ? Round::Rn : Round::Rz});
+  if (magnitude(acc, bits) == 0) return 0;
+  // Truncation stops at the largest number elsewhere; here the excess becomes an infinity.
+  if (acc == Format::F32 && std::abs(std::ldexp(static_cast<double>(exact.significand), exact.exponent)) >= 0x1p128) {
+    return l.infinity | (exact.is_negative ? sign_bit(acc) : 0);
+  }
+  return bits;
+}
+
+}  // namespace plumb::domain::ieee

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/exec/wgmma_product.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "domain/field/field.h"
+#include "domain/ieee/ieee.h"
+#include "machine/exec/fragment.h"
+#include "machine/exec/sparse.h"
+#include "machine/run.h"
+
+namespace plumb::machine {
+
+namespace {
+
+using domain::Format;
+using Pieces = std::vector<std::uint32_t>;
+
+constexpr unsigned kRows = 64, kWarpRows = 16, kPieceBytes = 16;
+
+Format format_of(WgmmaElement element) {
+  switch (element) {
+    case WgmmaElement::BF16:
+      return Format::BF16;
+    case WgmmaElement::Tf32:
+      return Format::Tf32;
+    case WgmmaElement::E4M3:
+      return Format::E4M3;
+    case WgmmaElement::E5M2:
+      return Format::E5M2;
+    default:
+      return Format::F16;
+  }
+}
+
+// Distances of a matrix in memory: between lines of M or N, and between elements of K.
+struct Strides {
+  std::size_t outer = 0, inner = 0;
+};
+
+// Calls put(position, byte address) for the elements of a tile that is in shared memory.
+template <unsigned Size, class Put>
+void for_elements(const Pieces& pieces, const OperandTile& tile, Strides strides, Put&& put) {
+  constexpr unsigned kPer = kPieceBytes / Size;
+  const std::size_t lines = tile.is_transposed ? tile.inner : tile.outer, per_line = pieces.size() / lines;
+  const std::size_t step = tile.is_transposed ? strides.outer : strides.inner;
+  const std::size_t line_step = tile.is_transposed ? strides.inner : strides.outer;
+  for (std::size_t line = 0; line < lines; ++line) {
+    for (std::size_t piece = 0; piece < per_line; ++piece) {
+      const std::uint32_t address = pieces[line * per_line + piece];
+      const std::size_t position = line * line_step + piece * kPer * step;
+      for (unsigned i = 0; i < kPer; ++i) put(position + i * step, address + i * Size);
+    }
+  }
+}
+
+template <unsigned Size, class D>
+void load_reals(Cta<D>& cta, Format format, const Pieces& pieces, const OperandTile& tile, Strides strides,
+                typename D::Real* out) {
+  const std::byte* bytes = cta.shared().bytes();
+  if constexpr (D::kHasTags) {
+    const domain::Tag* tags = cta.shared().tags();
+    for_elements<Size>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
+      domain::Word word;
+      std::memcpy(&word.bits, bytes + address, Size);
+      std::memcpy(word.tags, tags + address, Size * sizeof(domain::Tag));
+      for (unsigned i = 0; i < Size; ++i) {
+        if (word.tags[i] != 0) word.bits &= ~(std::uint64_t{0xff} << (8 * i));
+      }
+      out[position] = cta.dom().from_word(format, word);
+    });
+  } else {
+    using Bits =
+        std::conditional_t<Size == 1, std::uint8_t, std::conditional_t<Size == 2, std::uint16_t, std::uint32_t>>;
+    for_elements<Size>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
+      Bits bits;
+      std::memcpy(&bits, bytes + address, Size);
+      out[position] = bits;
+    });
+  }
+}
+
+template <class D>
+void load_reals(Cta<D>& cta, Format format, const Pieces& pieces, const OperandTile& tile, Strides strides,
+                typename D::Real* out) {
+  switch (domain::byte_size(format)) {
+    case 1:
+      return load_reals<1>(cta, format, pieces, tile, strides, out);
+    case 2:
+      return load_reals<2>(cta, format, pieces, tile, strides, out);
+    default:
+      return load_reals<4>(cta, format, pieces, tile, strides, out);
+  }
+}
+
+// The warps of a group, whole: the one that waits lets the product take effect for all of them.
+template <class D, class Fn>
+void for_warps(Cta<D>& cta, std::uint32_t first, Fn&& fn) {
+  for (unsigned i = 0; i < kGroupWarps; ++i) {
+    WarpRun<D>& warp = *cta.warp(first + i);
+    const std::uint32_t mask = warp.exchange_mask(kFullMask);
+    fn(warp, i);
+    warp.exchange_mask(mask);
+  }
+}
+
+// Where a result register's block lies: rows of `n` elements.
+template <class D>
+typename D::Real* result_block(typename D::Real* c, const WgmmaSpec& spec, unsigned warp, unsigned reg) {
+  const bool is_packed = spec.sum == WgmmaSum::F16;
+  const unsigned half = is_packed ? reg & 1 : reg >> 1 & 1,
+                 column = is_packed ? 8 * (reg >> 1) : 8 * (reg >> 2) + (reg & 1);
+  return c + std::size_t{kWarpRows * warp + 8 * half} * spec.n + column;
+}
+
+template <class D>
+SparseIndex index_of(const WarpgroupProduct<D>& product, const WgmmaSpec& spec) {
+  const SparseLayout layout = spec.element_bytes() == 1 ? SparseLayout::SixteenChunks : SparseLayout::EightWideChunks;
+  return sparse_index(kRows, spec.k(), spec.a == WgmmaElement::Tf32, [&](unsigned row, unsigned chunk) {
+    return sparse_nibble(layout, product.metadata[row / kWarpRows], spec.selector, row % kWarpRows, chunk);
+  });
+}
+
+template <class D>
+void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec,
+                    typename Warpgroup<D>::Scratch& scratch) {
+  using Real = typename D::Real;
+  Cta<D>& cta = waiting.cta();
+  const std::uint32_t first = waiting.index() / kGroupWarps * kGroupWarps;
+  D& dom = cta.dom();
+  const Op<D>& op = *product.op;
+  const Format format_a = format_of(spec.a), format_b = format_of(spec.b);
+  const Format acc = spec.sum == WgmmaSum::F16 ? Format::F16 : Format::F32;
+  const unsigned n = spec.n, k = spec.k(), stored = spec.stored_k(), per = 4 / spec.element_bytes();
+  scratch.a.resize(std::size_t{kRows} * stored), scratch.b.resize(std::size_t{k} * n);
+  scratch.c.resize(std::size_t{kRows} * n);
+  Real* const a = scratch.a.data();
+  Real* const c = scratch.c.data();
+  if (spec.has(WgmmaSpec::kRegisterA)) {
+    for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+      for (unsigned reg = 0; reg < kWgmmaSources; ++reg) {
+        Real* block = a + (kWarpRows * warp + 8 * (reg & 1)) * stored + 4 * per * (reg >> 1);
+        load_block(w, format_a, w.listed(op, spec.results() + reg), block, stored, 1);
+      }
+    });
+  } else {
+    load_reals(cta, format_a, product.a_pieces, spec.a_tile(), {stored, 1}, a);
+  }
+  if (spec.has(WgmmaSpec::kNegated)) {
+    for (Real& x : scratch.a) x = dom.neg(format_a, x, {});
+  }
+  load_reals(cta, format_b, product.b_pieces, spec.b_tile(), {1, n}, scratch.b.data());
+  if (product.adds) {
+    for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+      for (unsigned reg = 0; reg < spec.results(); ++reg) {
+        Real* block = result_block<D>(c, spec, warp, reg);
+        if (acc == Format::F16) {
+          load_block<Format::F16, 2>(w, w.listed(op, reg), block, n, 1);
+        } else {
+          load_block<Format::F32, 1>(w, w.listed(op, reg), block, n, 2);
+        }
+      }
+    });
+  } else {
+    std::fill(scratch.c.begin(), scratch.c.end(), dom.constant(acc, 0));
+  }
+  const domain::DotShape shape{kRows, n, k, format_a, format_b, acc, domain::DotKind::Wgmma};
+  if (!spec.has(WgmmaSpec::kSparse)) {
+    dom.dot(shape, a, scratch.b.data(), c, c);
+  } else if (!sparse_dot(dom, shape, index_of(product, spec), a, scratch.b.data(), c, c)) {
+    return waiting.unmodelled("sparse metadata that mixes halves of two abstract tf32 numbers");
+  }
+  for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+    for (unsigned reg = 0; reg < spec.results(); ++reg) {
+      const Real* block = result_block<D>(c, spec, warp, reg);
+      if (acc == Format::F16) {
+        store_block<Format::F16, 2>(w, w.listed(op, reg), block, n, 1);
+      } else {
+        store_block<Format::F32, 1>(w, w.listed(op, reg), block, n, 2);
+      }
+    }
+  });
+}
+
+std::int32_t widened(WgmmaElement element, std::uint8_t byte) {
+  return element == WgmmaElement::S8 ? static_cast<std::int8_t>(byte) : static_cast<std::int32_t>(byte);
+}
+
+// Integer operands as numbers; false when a byte is not concrete.
+template <class D>
+bool load_ints(Cta<D>& cta, WgmmaElement element, const Pieces& pieces, const OperandTile& tile, Strides strides,
+               std::int32_t* out) {
+  bool is_plain = true;
+  const std::byte* bytes = cta.shared().bytes();
+  for_elements<1>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
+    if constexpr (D::kHasTags) is_plain = is_plain && cta.shared().tags()[address] == 0;
+    out[position] = widened(element, static_cast<std::uint8_t>(bytes[address]));
+  });
+  return is_plain;
+}
+
+template <class D>
+bool load_int_fragments(Cta<D>& cta, std::uint32_t first, const Op<D>& op, const WgmmaSpec& spec, std::int32_t* out) {
+  bool is_plain = true;
+  const unsigned stored = spec.stored_k();
+  for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+    for (unsigned reg = 0; reg < kWgmmaSources; ++reg) {
+      const Slot slot = w.listed(op, spec.results() + reg);
+      is_plain = is_plain && w.is_plain(slot);
+      const Lane<std::uint8_t>* in = w.template lanes<std::uint8_t>(slot);
+      std::int32_t* block = out + (kWarpRows * warp + 8 * (reg & 1)) * stored + 16 * (reg >> 1);
+      for (unsigned i = 0; i < 4 * kLanes; ++i) block[i / 16 * stored + i % 16] = widened(spec.a, in[i]);
+    }
+  });
+  return is_plain;
+}
+
+// One row of sums; `met` gives the element of K that the s-th stored one meets.
+template <class Met>
+void int_row(const WgmmaSpec& spec, const std::int32_t* a, const std::int32_t* b, unsigned stored, Met&& met,
+             std::int32_t* c) {
+  std::vector<std::uint32_t> sum(spec.n);
+  for (unsigned s = 0; s < stored; ++s) {
+    const auto x = static_cast<std::uint32_t>(a[s]);
+    const std::int32_t* row = b + std::size_t{met(s)} * spec.n;
+    if (spec.a == WgmmaElement::B1) {
+      for (unsigned j = 0; j < spec.n; ++j)
+        sum[j] += static_cast<unsigned>(std::popcount(x & static_cast<std::uint32_t>(row[j])));
+    } else {
+      for (unsigned j = 0; j < spec.n; ++j) sum[j] += x * static_cast<std::uint32_t>(row[j]);
+    }
+  }
+  for (unsigned j = 0; j < spec.n; ++j) {
+    // The products alone never leave 32 bits.
+    const std::int64_t exact = std::int64_t{c[j]} + static_cast<std::int32_t>(sum[j]);
+    using Limits = std::numeric_limits<std::int32_t>;
+    c[j] = spec.has(WgmmaSpec::kSaturating)
+               ? static_cast<std::int32_t>(std::clamp<std::int64_t>(exact, Limits::min(), Limits::max()))
+               : static_cast<std::int32_t>(static_cast<std::uint32_t>(exact));
+  }
+}
+
+template <class D>
+void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec,
+                   typename Warpgroup<D>::Scratch& scratch) {
+  Cta<D>& cta = waiting.cta();
+  const std::uint32_t first = waiting.index() / kGroupWarps * kGroupWarps;
+  const Op<D>& op = *product.op;
+  const unsigned n = spec.n, k = spec.k(), stored = spec.stored_k();
+  scratch.int_a.resize(std::size_t{kRows} * stored), scratch.int_b.resize(std::size_t{k} * n);
+  scratch.int_c.assign(std::size_t{kRows} * n, 0);
+  std::int32_t* const c = scratch.int_c.data();
+  bool is_plain = spec.has(WgmmaSpec::kRegisterA)
+                      ? load_int_fragments(cta, first, op, spec, scratch.int_a.data())
+                      : load_ints(cta, spec.a, product.a_pieces, spec.a_tile(), {stored, 1}, scratch.int_a.data());
+  is_plain = load_ints(cta, spec.b, product.b_pieces, spec.b_tile(), {1, n}, scratch.int_b.data()) && is_plain;
+  const auto element = [&](unsigned warp, unsigned reg, unsigned lane) {
+    return (kWarpRows * warp + 8 * (reg >> 1 & 1) + lane / 4) * std::size_t{n} + 8 * (reg >> 2) + 2 * (lane % 4) +
+           (reg & 1);
+  };
+  if (product.adds) {
+    for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+      for (unsigned reg = 0; reg < spec.results(); ++reg) {
+        const Slot slot = w.listed(op, reg);
+        is_plain = is_plain && w.is_plain(slot);
+        const Lane<std::int32_t>* in = w.template lanes<std::int32_t>(slot);
+        for (unsigned lane = 0; lane < kLanes; ++lane) c[element(warp, reg, lane)] = in[lane];
+      }
+    });
+  }
+  if (!is_plain) {
+    return waiting.unmodelled("an integer `wgmma` on bytes that are abstract or were never written");
+  }
+  const SparseIndex index = spec.has(WgmmaSpec::kSparse) ? index_of(product, spec) : SparseIndex{};
+  for (unsigned row = 0; row < kRows; ++row) {
+    int_row(
+        spec, scratch.int_a.data() + row * stored, scratch.int_b.data(), stored,
+        [&](unsigned s) { return index.unit.empty() ? s : index.unit[row * stored + s]; }, c + row * n);
+  }
+  for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+    for (unsigned reg = 0; reg < spec.results(); ++reg) {
+      write_lanes<D, std::int32_t>(w, w.listed(op, reg), [&](unsigned lane) { return c[element(warp, reg, lane)]; });
+    }
+  });
+}
+
+}  // namespace
+
+template <class D>
+void multiply(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, typename Warpgroup<D>::Scratch& scratch) {
+  const WgmmaSpec spec = WgmmaSpec::of(product.op->imm);
+  if (spec.is_integer()) {
+    multiply_ints(waiting, product, spec, scratch);
+  } else {
+    multiply_reals(waiting, product, spec, scratch);
+  }
+  const std::uint64_t k = spec.a == WgmmaElement::B1 ? 256 : spec.k();
+  waiting.count_macs(std::uint64_t{kRows} * spec.n * k);
+}
+
+template void multiply(WarpRun<domain::Ieee>&, const WarpgroupProduct<domain::Ieee>&,
+                       Warpgroup<domain::Ieee>::Scratch&);
+template void multiply(WarpRun<domain::Field>&, const WarpgroupProduct<domain::Field>&,
+                       Warpgroup<domain::Field>::Scratch&);
+
+}  // namespace plumb::machine
