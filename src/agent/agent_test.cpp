@@ -231,6 +231,21 @@ TEST_F(AgentTest, AKillInTheMiddleOfALineCostsThatEventAlone) {
   ASSERT_TRUE(begin_log(log, {"softmax", "aa", "bb", "sm_89", 1}, findings));
   ASSERT_TRUE(log_message(log, "one", findings));
   const std::string whole = *read_file(log, findings);
+  EXPECT_TRUE(is_begun(log));
+  const std::string first = whole.substr(0, whole.find('\n'));
+  for (std::size_t length = 0; length < first.size(); ++length) {
+    std::ofstream(log, std::ios::trunc) << first.substr(0, length);
+    Findings own;
+    EXPECT_FALSE(is_begun(log)) << length;
+    EXPECT_FALSE(read_log(log, own)) << length;
+    ASSERT_TRUE(begin_log(log, {"softmax", "aa", "bb", "sm_89", 2}, own));
+    const auto anew = read_log(log, own);
+    ASSERT_TRUE(anew) << length << render(own, false);
+    EXPECT_EQ(anew->start.seed, 2u);
+  }
+  std::ofstream(log, std::ios::trunc) << "{\"other\": 1";
+  EXPECT_TRUE(is_begun(log)) << "a file that is no log is not taken for one";
+  std::ofstream(log, std::ios::trunc) << whole;
   ASSERT_TRUE(log_message(log, "two", findings));
   const std::string both = *read_file(log, findings);
   ASSERT_TRUE(findings.empty());

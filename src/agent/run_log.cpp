@@ -49,6 +49,13 @@ bool is_cut(const Source& source, std::uint32_t number) {
   return next.is_object() && next.value("event", Json()) == "cut";
 }
 
+// Whether a text is what a kill leaves of a log's first line.
+bool is_piece_of_start(std::string_view text) {
+  constexpr std::string_view kOpening = R"({"event":"start")";
+  return text.find('\n') == std::string_view::npos && (text.starts_with(kOpening) || kOpening.starts_with(text)) &&
+         !Json::accept(text);
+}
+
 // What must stand before the next event: nothing, where the log ends with its line; else the end of the line, and the
 // mark of one that was cut off.
 std::string mend(const std::filesystem::path& path) {
@@ -79,10 +86,12 @@ std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& find
     const Place place{source, {begin, begin + 1}};
     Json event = Json::parse(line, nullptr, false);
     if (event.is_discarded()) {
-      if (!has_start || !is_cut(*source, number)) return fail(place, "this line is not JSON");
+      if (!is_cut(*source, number) || (!has_start && !is_piece_of_start(line)))
+        return fail(place, "this line is not JSON");
       findings.add(kRunLogCut, "this line was cut off while it was written: it is no event", place, Severity::Note);
       continue;
     }
+    if (!has_start && event.is_object() && event.value("event", Json()) == "cut") continue;
     if (!has_start) {
       const std::optional<Start> start = read_start(event);
       if (!start) return fail(place, "the first event must be a `start` of the format " + std::string(kFormat));
@@ -95,6 +104,14 @@ std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& find
   }
   if (!has_start) return fail({source, {}}, "the run log is empty");
   return log;
+}
+
+bool is_begun(const std::filesystem::path& path) {
+  Findings ignored;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return false;
+  const std::optional<std::string> text = read_file(path, ignored);
+  return !text || !is_piece_of_start(*text);
 }
 
 bool append_event(const std::filesystem::path& path, const Json& event, Findings& findings) {

@@ -32,6 +32,9 @@ struct RunLog {
 };
 
 std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& findings);
+// False where there is no log, or no more of one than a piece of its first line, from a kill: `begin_log` then begins
+// it.
+bool is_begun(const std::filesystem::path& path);
 bool begin_log(const std::filesystem::path& path, const Start& start, Findings& findings);
 bool log_message(const std::filesystem::path& path, std::string_view text, Findings& findings);
 

@@ -63,8 +63,7 @@ std::string task_path(const Arguments& arguments) {
 
 // Continues a log, or starts one; the log's target and seed win.
 bool open_log(const Arguments& arguments, session::Config& config, Findings& findings) {
-  std::error_code error;
-  if (!fs::exists(arguments.log, error)) {
+  if (!agent::is_begun(arguments.log)) {
     if (!config.task) {
       findings.add(session::kNoTask, "a new run log needs a task; name it with --task");
       return false;
@@ -73,6 +72,7 @@ bool open_log(const Arguments& arguments, session::Config& config, Findings& fin
       findings.add(session::kInput, "a new run log needs a target; name it with --target, as in sm_89");
       return false;
     }
+    std::error_code error;
     fs::create_directories(config.folder, error);
     config.seed = random_seed();
     const agent::Start start{config.task->name, session::task_sha256(*config.task, findings), session::tools_sha256(),
