@@ -80,19 +80,11 @@ void replace_field(WarpRun<D>& w, const Replacement& what, Space space, std::uin
     }
   }
   replace(image, what.field, what.ordinal, value);
-  for (unsigned at = 0; at < kTensorMapBytes;) {
-    if (!touched[at]) {
-      ++at;
-      continue;
-    }
+  for (unsigned at = 0; at < kTensorMapBytes; ++at) {
+    if (!touched[at]) continue;
     TaggedBytes out;
-    unsigned size = 0;
-    while (at + size < kTensorMapBytes && touched[at + size] && size < kPart) {
-      out.bytes[size] = image[at + size];
-      ++size;
-    }
-    if (!w.store(space, address + at, size, lane, out)) return;
-    at += size;
+    out.bytes[0] = image[at];
+    if (!w.store(space, address + at, 1, lane, out)) return;
   }
 }
 
