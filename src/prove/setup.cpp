@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "domain/ieee/ieee.h"
 #include "prove/codes.h"
+#include "prove/tensor_maps.h"
 
 namespace plumb::prove {
 using domain::Format;
@@ -187,6 +188,32 @@ std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findin
   return memory;
 }
 
+namespace {
+
+// Puts a tensor map into the parameter block; false after a finding.
+bool put_tensor_map(const Setup& setup, const Candidate& candidate, const domain::Memory& memory,
+                    const std::string& name, const machine::ParamLayout& layout, std::size_t index,
+                    std::vector<std::byte>& params, Findings& findings) {
+  const auto place_of = [&](const std::string& pointer) { return candidate.launch.place_of(pointer); };
+  for (const task::BoundTensorMap& map : setup.launch.tensor_maps) {
+    if (map.name != name) continue;
+    if (layout.sizes[index] != machine::kTensorMapBytes) {
+      findings.add(kArgument,
+                   fmt::format("parameter {} is {} bytes and cannot hold the tensor map `{}`, which has {}", index,
+                               layout.sizes[index], name, machine::kTensorMapBytes),
+                   place_of("/tensor_maps/" + name));
+      return false;
+    }
+    const domain::Buffer* tensor = memory.find(std::string_view(map.tensor));
+    const auto image = make_tensor_map(map, tensor != nullptr ? tensor->address : 0, place_of, findings);
+    if (image) std::memcpy(params.data() + layout.offsets[index], image->data(), image->size());
+    return image.has_value();
+  }
+  return false;
+}
+
+}  // namespace
+
 machine::Launch make_launch(const Setup& setup, const Candidate& candidate, const domain::Memory& memory,
                             Findings& findings) {
   machine::Launch out;
@@ -236,6 +263,9 @@ machine::Launch make_launch(const Setup& setup, const Candidate& candidate, cons
         break;
       case task::BoundLaunch::Param::Kind::Null:
         break;
+      case task::BoundLaunch::Param::Kind::TensorMap:
+        if (!put_tensor_map(setup, candidate, memory, param.arg, layout, i, out.params, findings)) return out;
+        continue;
     }
     if (size > 8 || size > layout.sizes[i]) {
       findings.add(kArgument,

@@ -32,7 +32,7 @@ class LaunchBinder {
     if (!threads() || !cluster()) return std::nullopt;
     const auto shared = bounded("/shared", header_.shared, kMostShared, "bytes of shared memory");
     const auto workspace = bounded("/workspace", header_.workspace, kMostWorkspace, "bytes of workspace");
-    if (!shared || !workspace || !params()) return std::nullopt;
+    if (!shared || !workspace || !tensor_maps() || !params()) return std::nullopt;
     out_.shared = static_cast<std::uint32_t>(*shared);
     out_.workspace = static_cast<std::uint64_t>(*workspace);
     return std::move(out_);
@@ -92,6 +92,24 @@ class LaunchBinder {
     return std::nullopt;
   }
 
+  bool tensor_maps() {
+    const auto place_of = [this](const std::string& pointer) { return header_.place_of(pointer); };
+    for (const TensorMapRow& row : header_.tensor_maps) {
+      if (find_arg(row.name) != nullptr) {
+        return fail(kLaunchValue, row.pointer(), fmt::format("`{}` names an argument and a tensor map", row.name));
+      }
+      std::optional<BoundTensorMap> map = bind_tensor_map(row, bound_, sizes_, place_of, findings_);
+      if (!map) return false;
+      out_.tensor_maps.push_back(std::move(*map));
+    }
+    return true;
+  }
+
+  bool is_tensor_map(std::string_view name) const {
+    return std::any_of(out_.tensor_maps.begin(), out_.tensor_maps.end(),
+                       [&](const BoundTensorMap& map) { return map.name == name; });
+  }
+
   const BoundArg* find_arg(std::string_view name) const {
     for (const BoundArg& arg : bound_.args) {
       if (arg.name == name) return &arg;
@@ -115,6 +133,7 @@ class LaunchBinder {
       if (text == "null") out_.params.push_back({Kind::Null, {}, 0});
       else if (text == "workspace") out_.params.push_back({Kind::Workspace, {}, 0});
       else if (const BoundArg* arg = find_arg(text)) add_arg(*arg);
+      else if (is_tensor_map(text)) out_.params.push_back({Kind::TensorMap, text, 0});
       else if (const auto value = evaluate(text, sizes_, header_.place_of(fmt::format("/params/{}", i)), findings_)) {
         out_.params.push_back({Kind::Integer, {}, *value});
       } else {

@@ -46,7 +46,9 @@ std::optional<LaunchHeader> read_header(const SourcePtr& ptx, const std::string&
   auto toml = std::make_shared<const Toml>(std::move(*parsed));
   Findings own;
   TomlReader reader(*toml, {kLaunchValue, kLaunchValue, kLaunchValue}, own);
-  reader.only("", {"entry", "grid", "block", "cluster", "shared", "workspace", "params", "divisible_by_16", "requires"},
+  reader.only("",
+              {"entry", "grid", "block", "cluster", "shared", "workspace", "params", "divisible_by_16", "requires",
+               "tensor_maps"},
               "a launch header");
   LaunchHeader header;
   header.place = {ptx, {0, static_cast<std::uint32_t>(std::min(text.size(), ptx->text().size()))}};
@@ -59,6 +61,12 @@ std::optional<LaunchHeader> read_header(const SourcePtr& ptx, const std::string&
   header.params = reader.expressions("/params");
   header.divisible_by_16 = reader.flag("/divisible_by_16").value_or(false);
   header.conditions = reader.expressions("/requires").value_or(header.conditions);
+  header.tensor_maps = read_tensor_maps(reader);
+  for (const TensorMapRow& row : header.tensor_maps) {
+    const bool is_passed =
+        header.params && std::find(header.params->begin(), header.params->end(), row.name) != header.params->end();
+    if (!is_passed) reader.wrong_value(row.pointer(), fmt::format("no entry of `params` is `{}`", row.name));
+  }
   if (reader.find("/block") == nullptr) own.add(kLaunchValue, "`block` is missing in the launch header", header.place);
   for (const auto& [name, list] :
        {std::pair("/grid", &header.grid), std::pair("/block", &header.block), std::pair("/cluster", &header.cluster)}) {

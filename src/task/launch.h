@@ -13,6 +13,7 @@
 
 #include "base/finding.h"
 #include "task/task.h"
+#include "task/tensor_map.h"
 
 namespace plumb::task {
 
@@ -23,12 +24,13 @@ struct LaunchHeader {
   std::vector<std::string> cluster = {"1"};
   std::string shared = "0";     // dynamic shared bytes
   std::string workspace = "0";  // bytes, zeroed, passed where a parameter says "workspace"
-  // One per entry parameter: an argument's name, an integer expression, or "workspace", "null". Absent: the task's
-  // arguments in order.
+  // One per entry parameter: an argument's name, a tensor map's, an integer expression, or "workspace", "null". Absent:
+  // the task's arguments in order.
   std::optional<std::vector<std::string>> params;
   std::map<std::string, Constant> constexprs;  // Triton's launch JSON; replaces the task's
   // Divisibility that the code relies on, as Triton's launch promises: pointers and integers.
   bool divisible_by_16 = false;
+  std::vector<TensorMapRow> tensor_maps;
   std::vector<std::string> conditions;  // `requires`: expressions that hold wherever the candidate claims anything
   std::string function;                 // Triton's launch JSON: the source function; empty otherwise
   Place place;
@@ -47,11 +49,12 @@ struct BoundLaunch {
   std::uint32_t shared = 0;
   std::uint64_t workspace = 0;
   struct Param {
-    enum class Kind : std::uint8_t { Tensor, Scalar, Integer, Workspace, Null } kind = Kind::Null;
-    std::string arg;
+    enum class Kind : std::uint8_t { Tensor, Scalar, Integer, Workspace, Null, TensorMap } kind = Kind::Null;
+    std::string arg;  // or the tensor map's name
     std::int64_t integer = 0;
   };
   std::vector<Param> params;
+  std::vector<BoundTensorMap> tensor_maps;
 };
 // What of the header's promises the shape breaks, as a note; empty when the candidate claims this shape. Such a shape
 // is skipped: the proof says nothing about it.
