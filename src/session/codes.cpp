@@ -7,6 +7,7 @@
 #include "base/toml.h"
 #include "check/codes.h"
 #include "domain/codes.h"
+#include "gpu/codes.h"
 #include "machine/codes.h"
 #include "prove/codes.h"
 #include "ptx/codes.h"
@@ -57,7 +58,7 @@ std::span<const Code* const> codes() {
 std::vector<const Code*> all_codes() {
   std::vector<const Code*> out = {&file_codes::kUnreadable, &file_codes::kUnwritable, &toml_codes::kSyntax};
   for (const auto list : {codes(), prove::codes(), check::codes(), task::codes(), machine::codes(), triton::codes(),
-                          ptx::codes(), domain::codes()}) {
+                          ptx::codes(), domain::codes(), gpu::codes()}) {
     out.insert(out.end(), list.begin(), list.end());
   }
   std::sort(out.begin(), out.end(), [](const Code* a, const Code* b) { return a->id < b->id; });

@@ -17,6 +17,8 @@ nlohmann::json text_facts(const nlohmann::json& output);
 nlohmann::json assembly_facts(const nlohmann::json& output);
 nlohmann::json judgement_facts(const nlohmann::json& output);
 nlohmann::json run_facts(const nlohmann::json& output);
+// What a card says is not repeated where there is none: such an answer has no facts.
+nlohmann::json card_facts(const nlohmann::json& output);
 nlohmann::json explanation_facts(const nlohmann::json& output);
 
 }  // namespace plumb::session

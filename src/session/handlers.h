@@ -19,6 +19,10 @@ Reply check_candidate(const Session& session, const nlohmann::json& input);
 Reply prove_candidate(const Session& session, const nlohmann::json& input);
 Reply run_candidate(const Session& session, const nlohmann::json& input);
 
+// gpu_tools.cpp: what a candidate does on the GPU.
+Reply test_candidate(const Session& session, const nlohmann::json& input);
+Reply bench_candidate(const Session& session, const nlohmann::json& input);
+
 // lookup_tools.cpp: what there is to know.
 Reply show_task(const Session& session, const nlohmann::json& input);
 Reply look_up_form(const Session& session, const nlohmann::json& input);

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/gpu_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "prove/setup.h"
+#include "session/codes.h"
+
+namespace plumb::session {
+namespace {
+
+using domain::Format;
+
+double unit(std::uint64_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
+
+double normal(std::uint64_t bits) {
+  return std::sqrt(-2 * std::log(unit(bits >> 32))) * std::cos(2 * std::numbers::pi * unit(bits & 0xffffffff));
+}
+
+double largest(Format format) {
+  switch (format) {
+    case Format::F16:
+      return 65504;
+    case Format::E4M3:
+      return 448;
+    case Format::E5M2:
+      return 57344;
+    case Format::F64:
+      return std::numeric_limits<double>::max();
+    default:
+      return 3.3895313892515355e38;  // bf16's; f32 holds it as well
+  }
+}
+
+double smallest_normal(Format format) {
+  switch (format) {
+    case Format::F16:
+    case Format::E5M2:
+      return 0x1p-14;
+    case Format::E4M3:
+      return 0x1p-6;
+    case Format::F64:
+      return std::numeric_limits<double>::min();
+    default:
+      return 0x1p-126;
+  }
+}
+
+double special(Format format, std::uint64_t bits) {
+  switch (bits % 6) {
+    case 0:
+      return std::numeric_limits<double>::quiet_NaN();
+    case 1:
+      return std::numeric_limits<double>::infinity();
+    case 2:
+      return -std::numeric_limits<double>::infinity();
+    case 3:
+      return -0.0;
+    case 4:
+      return smallest_normal(format) / 2;
+    default:
+      return largest(format);
+  }
+}
+
+double draw(Family family, Format format, std::uint64_t bits) {
+  constexpr std::uint64_t kSpecialEvery = 50;
+  const std::uint64_t other = mix64(bits);
+  const double value = normal(bits);
+  switch (family) {
+    case Family::Normal:
+      return value;
+    case Family::Integers:
+      return static_cast<double>(bits % 9) - 4;
+    case Family::Wide:
+      return std::clamp(value * std::pow(10, 4 * unit(other >> 32) - 2), -largest(format), largest(format));
+    case Family::Large:
+      return std::clamp(1000 * value, -largest(format), largest(format));
+    case Family::Offset:
+      return std::clamp(100 + value, -largest(format), largest(format));
+    case Family::Zeros:
+      return 0;
+    case Family::Special:
+      return other % kSpecialEvery == 0 ? special(format, other / kSpecialEvery) : value;
+  }
+  return 0;
+}
+
+void fill_floats(std::byte* to, std::uint64_t elements, Format format, Family family, std::uint64_t seed,
+                 unsigned workers) {
+  constexpr std::uint64_t kChunk = 1 << 16;
+  const unsigned size = domain::byte_size(format);
+  parallel_for(worker_count(workers), (elements + kChunk - 1) / kChunk, [&](unsigned, std::size_t chunk) {
+    const std::uint64_t end = std::min(elements, (chunk + 1) * kChunk);
+    for (std::uint64_t i = chunk * kChunk; i < end; ++i) {
+      const std::uint64_t bits = prove::encode(format, draw(family, format, mix64(seed ^ mix64(i))));
+      std::memcpy(to + i * size, &bits, size);
+    }
+    return true;
+  });
+}
+
+std::string little_endian(std::uint64_t bits) {
+  std::string out(sizeof bits, '\0');
+  std::memcpy(out.data(), &bits, sizeof bits);
+  return out;
+}
+
+const task::BoundArg* find_arg(const task::Bound& bound, std::string_view name) {
+  for (const task::BoundArg& arg : bound.args) {
+    if (arg.name == name) return &arg;
+  }
+  return nullptr;
+}
+
+std::uint64_t scalar_bits(const task::BoundArg& arg) {
+  if (arg.is_float) return prove::encode(prove::float_format(arg.type).value_or(Format::F32), arg.real);
+  return static_cast<std::uint64_t>(arg.integer);
+}
+
+std::string entry_of(const prove::Candidate& candidate, const task::BoundLaunch& launch) {
+  if (!launch.entry.empty()) return launch.entry;
+  for (const ptx::Function& function : candidate.module->functions) {
+    if (function.is_entry) return function.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(Family family) {
+  static constexpr std::string_view kNames[] = {"normal", "integers", "wide", "large", "offset", "zeros", "special"};
+  return kNames[static_cast<unsigned>(family)];
+}
+
+std::optional<GpuShape> bind_gpu_shape(const task::Task& task, const prove::Candidate& candidate,
+                                       const task::Shape& shape, Findings& findings, Findings& skipped) {
+  Findings own;
+  std::optional<task::Bound> bound = task::bind(task, shape, candidate.launch.constexprs, own);
+  std::optional<task::BoundLaunch> launch;
+  if (bound) {
+    if (std::optional<Finding> broken = task::broken_promise(candidate.launch, *bound, own)) {
+      skipped.add(std::move(*broken));
+      findings.append(std::move(own));
+      return std::nullopt;
+    }
+    launch = task::bind_launch(candidate.launch, task, *bound, own);
+  }
+  findings.append(std::move(own));
+  if (!launch) return std::nullopt;
+  return GpuShape{std::move(*bound), std::move(*launch)};
+}
+
+std::vector<gpu::BufferPlan> make_buffers(const GpuShape& shape, bool is_aligned) {
+  constexpr std::uint32_t kPromise = 16;
+  std::vector<gpu::BufferPlan> out;
+  for (const task::BoundArg& arg : shape.bound.args) {
+    if (!arg.is_tensor) continue;
+    const unsigned size = task::element_bytes(arg.type);
+    const auto role = static_cast<gpu::Role>(arg.role);
+    out.push_back({arg.name, arg.elements * size, role, is_aligned ? kPromise : size});
+  }
+  return out;
+}
+
+std::optional<gpu::KernelLaunch> make_gpu_launch(const prove::Candidate& candidate, const GpuShape& shape,
+                                                 Findings& findings) {
+  using Kind = task::BoundLaunch::Param::Kind;
+  gpu::KernelLaunch out;
+  out.ptx = std::string(candidate.module->source->text());
+  out.entry = entry_of(candidate, shape.launch);
+  if (candidate.module->find_entry(out.entry) == nullptr) {
+    findings.add(kEntry, fmt::format("the module has no entry `{}`", out.entry), {candidate.module->source, {}});
+    return std::nullopt;
+  }
+  std::copy(std::begin(shape.launch.grid), std::end(shape.launch.grid), std::begin(out.grid));
+  std::copy(std::begin(shape.launch.block), std::end(shape.launch.block), std::begin(out.block));
+  std::copy(std::begin(shape.launch.cluster), std::end(shape.launch.cluster), std::begin(out.cluster));
+  out.shared = shape.launch.shared;
+  out.workspace = shape.launch.workspace;
+  for (const task::BoundLaunch::Param& param : shape.launch.params) {
+    gpu::ParamValue value;
+    if (param.kind == Kind::Tensor) {
+      value.kind = gpu::ParamValue::Kind::Buffer;
+      for (const task::BoundArg& arg : shape.bound.args) {
+        if (arg.name == param.arg) break;
+        value.buffer += arg.is_tensor ? 1 : 0;
+      }
+    } else if (param.kind == Kind::Workspace) {
+      value.kind = gpu::ParamValue::Kind::Workspace;
+    } else {
+      const task::BoundArg* arg = param.kind == Kind::Scalar ? find_arg(shape.bound, param.arg) : nullptr;
+      const std::uint64_t integer = param.kind == Kind::Integer ? static_cast<std::uint64_t>(param.integer) : 0;
+      value.bytes = little_endian(arg != nullptr ? scalar_bits(*arg) : integer);
+    }
+    out.params.push_back(std::move(value));
+  }
+  for (const ptx::Variable& variable : candidate.module->variables) {
+    if (variable.space == ptx::Space::global && !variable.is_extern) out.variables.push_back(variable.name);
+  }
+  return out;
+}
+
+std::unique_ptr<gpu::SharedMemory> draw_inputs(const GpuShape& shape, Family family, std::uint64_t seed,
+                                               unsigned workers, Findings& findings) {
+  // Integer tensors are drawn as proofs draw them; float ones are left to this file, so they count as outputs there.
+  prove::Setup setup;
+  setup.bound = shape.bound;
+  setup.seed = seed;
+  setup.data = prove::Data::Integers;
+  setup.has_workspace = false;
+  for (task::BoundArg& arg : setup.bound.args) {
+    if (arg.is_tensor && prove::float_format(arg.type)) arg.role = task::Role::Out;
+  }
+  const std::unique_ptr<domain::Memory> memory = prove::make_memory(setup, findings);
+  std::unique_ptr<gpu::SharedMemory> out = gpu::SharedMemory::make(gpu::input_bytes(make_buffers(shape, true)));
+  if (!memory || !out) {
+    if (!out) findings.add(kInput, "there is no memory for the inputs");
+    return nullptr;
+  }
+  std::byte* at = out->data();
+  std::uint64_t tensor = 0;
+  for (const task::BoundArg& arg : shape.bound.args) {
+    if (!arg.is_tensor) continue;
+    ++tensor;
+    if (arg.role == task::Role::Out) continue;
+    const std::uint64_t bytes = arg.elements * task::element_bytes(arg.type);
+    if (const auto format = prove::float_format(arg.type)) {
+      // What an in-out tensor held must not look like an answer: no zeros, no NaN.
+      const bool is_plain = arg.role == task::Role::InOut && (family == Family::Zeros || family == Family::Special);
+      fill_floats(at, arg.elements, *format, is_plain ? Family::Normal : family, mix64(seed ^ mix64(tensor)), workers);
+    } else {
+      std::memcpy(at, memory->find(std::string_view(arg.name))->bytes.get(), bytes);
+    }
+    at += bytes;
+  }
+  return out;
+}
+
+std::unique_ptr<domain::Memory> make_spec_memory(const GpuShape& shape, const gpu::SharedMemory& inputs,
+                                                 unsigned char poison, Findings& findings) {
+  prove::Setup setup;
+  setup.bound = shape.bound;
+  setup.data = prove::Data::Integers;
+  setup.has_workspace = false;
+  for (task::BoundArg& arg : setup.bound.args) {
+    if (arg.is_tensor) arg.role = task::Role::Out;  // nothing is drawn: the bytes are there
+  }
+  std::unique_ptr<domain::Memory> memory = prove::make_memory(setup, findings);
+  if (!memory) return nullptr;
+  const std::byte* at = inputs.data();
+  for (const task::BoundArg& arg : shape.bound.args) {
+    if (!arg.is_tensor) continue;
+    domain::Buffer& buffer = *memory->find(std::string_view(arg.name));
+    if (arg.role == task::Role::Out) {
+      std::memset(buffer.bytes.get(), poison, buffer.size);
+      continue;
+    }
+    buffer.init = domain::Init::Concrete;
+    std::memcpy(buffer.bytes.get(), at, buffer.size);
+    at += buffer.size;
+  }
+  return memory;
+}
+
+}  // namespace plumb::session

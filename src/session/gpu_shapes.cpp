@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "base/hash.h"
+#include "gpu/codes.h"
+#include "session/gpu_testing.h"
+
+namespace plumb::session {
+namespace {
+
+// What all listed shapes have in common, apart from the values.
+struct Ranges {
+  std::vector<std::string> names;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> range;
+  std::vector<std::pair<std::string, std::string>> equal, at_most;
+
+  explicit Ranges(const std::vector<const task::Shape*>& shapes) {
+    for (const auto& [size, value] : shapes.front()->sizes) {
+      names.push_back(size);
+      range[size] = {value, value};
+      for (const task::Shape* shape : shapes) {
+        const std::int64_t other = value_of(shape->sizes, size);
+        range[size] = {std::min(range[size].first, other), std::max(range[size].second, other)};
+      }
+    }
+    for (const std::string& a : names) {
+      for (const std::string& b : names) {
+        if (a == b) continue;
+        const auto holds = [&](auto relation) {
+          return std::all_of(shapes.begin(), shapes.end(), [&](const task::Shape* shape) {
+            return relation(value_of(shape->sizes, a), value_of(shape->sizes, b));
+          });
+        };
+        if (a < b && holds([](auto x, auto y) { return x == y; })) equal.emplace_back(a, b);
+        if (holds([](auto x, auto y) { return x <= y; })) at_most.emplace_back(a, b);
+      }
+    }
+  }
+
+  static std::int64_t value_of(const task::Sizes& sizes, const std::string& size) {
+    const auto at = sizes.find(size);
+    return at == sizes.end() ? 0 : at->second;
+  }
+
+  bool holds(const task::Sizes& sizes) const {
+    return std::all_of(equal.begin(), equal.end(),
+                       [&](const auto& pair) { return value_of(sizes, pair.first) == value_of(sizes, pair.second); }) &&
+           std::all_of(at_most.begin(), at_most.end(),
+                       [&](const auto& pair) { return value_of(sizes, pair.first) <= value_of(sizes, pair.second); });
+  }
+};
+
+constexpr std::uint64_t kMostElements = 1ULL << 24;  // of a drawn shape: it must be judged on the CPU
+
+bool is_small(const task::Task& task, const task::Shape& shape) {
+  Findings ignored;
+  const auto bound = task::bind(task, shape, {}, ignored);
+  if (!bound) return false;
+  std::uint64_t elements = 0;
+  for (const task::BoundArg& arg : bound->args) elements += arg.is_tensor ? arg.elements : 0;
+  return elements <= kMostElements;
+}
+
+bool is_forbidden(ptx::Special special) {
+  using ptx::Special;
+  switch (special) {
+    case Special::clock:
+    case Special::clock_hi:
+    case Special::clock64:
+    case Special::globaltimer:
+    case Special::globaltimer_lo:
+    case Special::globaltimer_hi:
+    case Special::smid:
+    case Special::gridid:
+    case Special::pm:
+    case Special::pm64:
+    case Special::envreg:
+    case Special::current_graph_exec:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const ptx::Operand* find_special(const std::vector<ptx::Operand>& operands) {
+  for (const ptx::Operand& operand : operands) {
+    if (operand.kind == ptx::Operand::Kind::Special && is_forbidden(operand.special)) return &operand;
+    if (const ptx::Operand* inner = find_special(operand.elements)) return inner;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<task::Shape> draw_hidden_shapes(const task::Task& task, unsigned count, std::uint64_t seed) {
+  constexpr unsigned kTriesEach = 60;
+  std::vector<const task::Shape*> listed;
+  std::set<std::string> labels;
+  for (const auto* list : {&task.prove_shapes, &task.test_shapes}) {
+    for (const task::Shape& shape : *list) {
+      listed.push_back(&shape);
+      labels.insert(shape.label);
+    }
+  }
+  std::vector<task::Shape> out;
+  if (listed.empty()) return out;
+  const Ranges ranges(listed);
+  std::mt19937_64 random(mix64(seed));
+  for (unsigned i = 0; i < count * kTriesEach && out.size() < count; ++i) {
+    // Every second one keeps the multiples of 16 that faster code relies on.
+    const bool is_even = out.size() % 2 == 1;
+    task::Shape shape;
+    shape.sizes = listed[random() % listed.size()]->sizes;
+    for (const std::string& size : ranges.names) {
+      if (random() % 3 == 0) continue;
+      const auto [low, high] = ranges.range.at(size);
+      std::int64_t value = low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+      if (is_even) value = std::clamp((value + 15) / 16 * 16, low, high);
+      shape.sizes[size] = value;
+    }
+    for (const auto& [a, b] : ranges.equal) shape.sizes[b] = shape.sizes[a];
+    shape.label = task::label_of(shape.sizes);
+    if (!ranges.holds(shape.sizes) || !is_small(task, shape) || !labels.insert(shape.label).second) continue;
+    out.push_back(std::move(shape));
+  }
+  return out;
+}
+
+void find_forbidden(const prove::Candidate& candidate, Findings& findings) {
+  for (const ptx::Function& function : candidate.module->functions) {
+    if (function.is_extern) {
+      findings.add(gpu::kForbidden, fmt::format("the function `{}` is not part of the file", function.name),
+                   {candidate.module->source, function.span});
+    }
+    for (const ptx::Instr& instr : function.instrs) {
+      if (const ptx::Operand* operand = find_special(instr.operands)) {
+        findings.add(gpu::kForbidden,
+                     fmt::format("a candidate may not read {}", candidate.module->source->slice(operand->span)),
+                     {candidate.module->source, operand->span});
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace plumb::session

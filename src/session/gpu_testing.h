@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a candidate on the GPU and holds what it leaves against the Triton source: at every shape, over several
+// distributions, between guard zones, over poisoned outputs, again and again (docs/gpu.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+#include "gpu/process.h"
+#include "session/gpu_compare.h"
+
+namespace plumb::session {
+
+struct TestOptions {
+  std::vector<task::Shape> shapes;  // empty: the task's test and prove shapes, and hidden ones
+  unsigned hidden = 3;              // shapes drawn within the ranges of the task's
+  std::uint64_t seed = 0;           // 0: from the system's entropy
+  unsigned workers = 0;
+  double launch_seconds = 5;
+  double reference_seconds = 20;  // per shape
+  unsigned repeats = 6;
+  triton::PythonConfig python;
+  std::function<bool(const prove::Progress&)> progress;
+};
+
+struct TestShape {
+  std::string label;
+  bool is_hidden = false;
+  std::uint64_t launches = 0, elements = 0;  // elements compared, all families together
+  std::uint64_t programs = 0, all_programs = 0;
+  double worst_part = 0, largest_ulps = 0;
+  double seconds = 0;
+  std::vector<Judgement> worst;  // per output, of the family that came nearest to its tolerance
+};
+
+struct TestOutcome {
+  bool is_bad_input = false, has_gpu = true;
+  Findings findings;  // errors: rejected
+  Findings remarks;   // shapes that were skipped, distributions without a reference
+  std::vector<TestShape> shapes;
+  nlohmann::json card = nlohmann::json::object(), facts = nlohmann::json::object();
+  std::uint64_t seed = 0;
+  double seconds = 0;
+  bool holds() const { return has_gpu && !is_bad_input && !findings.has_error() && !shapes.empty(); }
+};
+
+TestOutcome test_on_gpu(const task::Task& task, const prove::Candidate& candidate, gpu::WorkerProcess& worker,
+                        const TestOptions& options);
+
+// Shapes between the smallest and largest sizes of the task's prove and test shapes, which keep every equality and
+// order among sizes that all of those have.
+std::vector<task::Shape> draw_hidden_shapes(const task::Task& task, unsigned count, std::uint64_t seed);
+// Clocks, timers, SM numbers, device-runtime calls.
+void find_forbidden(const prove::Candidate& candidate, Findings& findings);
+// A failed answer of a worker as a finding; `context` says where it happened.
+Finding worker_finding(const nlohmann::json& answer, const std::string& context);
+
+nlohmann::json to_json(const TestOutcome& outcome);
+std::string to_text(const TestOutcome& outcome, bool colour);
+
+}  // namespace plumb::session
