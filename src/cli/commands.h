@@ -17,6 +17,11 @@ void add_fmt(CLI::App& app, Context& context);
 void add_isa(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
+void add_test(CLI::App& app, Context& context);
+void add_bench(CLI::App& app, Context& context);
+void add_baseline(CLI::App& app, Context& context);
+void add_profile(CLI::App& app, Context& context);
+void add_worker(CLI::App& app, Context& context);
 
 // --json, which every command has.
 inline void add_json(CLI::App& command, Context& context) {

@@ -20,7 +20,7 @@
 namespace plumb::cli {
 
 // Exit codes.
-inline constexpr int kHolds = 0, kDoesNotHold = 1, kWrongUse = 2, kInnerFault = 3;
+inline constexpr int kHolds = 0, kDoesNotHold = 1, kWrongUse = 2, kInnerFault = 3, kNoGpu = 4;
 
 struct Context {
   bool is_json = false;

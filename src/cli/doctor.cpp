@@ -5,15 +5,15 @@
 #include <cctype>
 #include <thread>
 
-#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/version.h"
+#include "gpu/process.h"
 #include "session/process.h"
 
 namespace plumb::cli {
 namespace {
 
-constexpr double kSeconds = 10;
+constexpr double kSeconds = 10, kCardSeconds = 60;
 
 struct Row {
   std::string name, what, use;
@@ -43,16 +43,32 @@ Row program(const Context& context, std::string_view name, std::string_view want
   return row;
 }
 
-Row driver() {
-  Row row{"GPU driver", "none", "not needed: proofs and runs use the CPU", false};
-  Findings ignored;
-  std::error_code error;
-  const std::filesystem::path path = "/proc/driver/nvidia/version";
-  if (!std::filesystem::exists(path, error)) return row;
-  if (const auto text = read_file(path, ignored)) {
-    row.is_here = true;
-    row.what = text->substr(0, text->find('\n'));
-  }
+// A worker's own word: it loads the driver and opens the card, or says why not.
+Row card() {
+  Row row{"GPU", "none", "needed to test, bench and profile; proofs and runs use the CPU", false};
+  gpu::WorkerProcess worker(gpu::own_worker_command({}));
+  const nlohmann::json answer = worker.ask({{"op", "facts"}}, kCardSeconds);
+  row.is_here = answer.value("status", "") == "done";
+  row.what = answer.value("message", "no answer");
+  if (!row.is_here) return row;
+  const nlohmann::json& facts = answer["card"];
+  row.what = fmt::format("{}, compute capability {}, {} GiB; driver {}, CUDA {}; guards: {}", facts.value("name", ""),
+                         facts.value("compute", ""), facts.value("memory_bytes", std::uint64_t{0}) >> 30,
+                         facts.value("driver", ""), facts.value("cuda", ""), facts.value("guard", ""));
+  return row;
+}
+
+// What `plumb baseline` needs of Python.
+Row triton(const Context& context) {
+  Row row{"Triton", "python3 does not import it", "needed for baselines", false};
+  const std::filesystem::path python = session::find_program("python3", context.search_path);
+  if (python.empty()) return row;
+  const session::ProcessResult result =
+      session::run_process({python.string(), "-c",
+                            "import torch, triton; print(f'Triton {triton.__version__}, PyTorch {torch.__version__}')"},
+                           kCardSeconds);
+  row.is_here = result.exit_code == 0;
+  if (row.is_here) row.what = version_line(result.output, "Triton");
   return row;
 }
 
@@ -64,7 +80,10 @@ void run_doctor(Context& context) {
       program(context, "python3", "Python", "needed to prove: reads the syntax of Triton sources"),
       program(context, "ptxas", "release", "optional: a second opinion on what assembles"),
       program(context, "nvdisasm", "release", "optional: shows machine code"),
-      driver(),
+      program(context, "cuobjdump", "release", "optional: shows machine code"),
+      program(context, "ncu", "Version", "optional: reads hardware counters"),
+      card(),
+      triton(context),
       {"cache", context.cache.empty() ? "none" : context.cache.string(), "parsed Python sources",
        !context.cache.empty()},
   };
