@@ -93,6 +93,7 @@ std::optional<Stop> run_program(const Program& program, const Call& call, D& dom
     context.program_id[axis] = static_cast<std::uint32_t>(index % call.grid[axis]);
     index /= call.grid[axis];
   }
+  context.source = program.kernel->source;
   context.span = program.kernel->span;
   domain.begin_unit();
   try {
@@ -113,6 +114,7 @@ Kernel::Kernel(Kernel&&) noexcept = default;
 Kernel& Kernel::operator=(Kernel&&) noexcept = default;
 
 const std::vector<Kernel::Parameter>& Kernel::parameters() const { return inner_->parameters; }
+const std::vector<SourcePtr>& Kernel::sources() const { return inner_->program.sources; }
 
 std::optional<Kernel> Kernel::load(SourcePtr source, std::string_view function, const PythonConfig& python,
                                    Findings& findings) {
@@ -120,7 +122,7 @@ std::optional<Kernel> Kernel::load(SourcePtr source, std::string_view function, 
   if (!statements) return std::nullopt;
   std::optional<Program> program;
   try {
-    program = build_program(source, *statements, function, findings);
+    program = build_program(source, *statements, function, python, findings);
   } catch (const nlohmann::json::exception& error) {
     findings.add(kPythonFailed, fmt::format("the tree of `{}` is not as expected: {}", source->name(), error.what()));
   }

@@ -31,9 +31,12 @@ struct None {
 using Constexpr = std::variant<std::int64_t, double, bool, std::string, None>;
 
 struct Argument {
-  std::string type;        // Triton's spelling: "*fp32", "*bf16", "i32", "i64", "fp32", "u1", "constexpr"
-  std::uint64_t bits = 0;  // pointer: address; integer: two's complement; float scalar: bits of its type
+  // Triton's spelling: "*fp32", "*bf16", "i32", "i64", "fp32", "u1", "constexpr", "tensordesc<fp16[64, 64]>", "tuple"
+  std::string type;
+  std::uint64_t bits = 0;  // pointer, descriptor: address; integer: two's complement; float scalar: bits of its type
   Constexpr constant;      // when type is "constexpr"
+  std::vector<std::int64_t> shape, strides;  // of a descriptor's tensor, in elements
+  std::vector<Argument> elements;            // of a tuple
 };
 
 struct Call {
@@ -58,7 +61,9 @@ struct Result {
 class Kernel {
  public:
   // Reports Python that does not parse, a missing function, and every unsupported construct of the function and the
-  // @triton.jit functions it calls, with line and caret, before anything is computed.
+  // @triton.jit functions it calls, with line and caret, before anything is computed. Modules that the source imports
+  // are read from beside it and from the package it is part of. A construct under an `if` or a ternary, which a
+  // compile-time condition may take away, is reported by `evaluate` when it is reached.
   static std::optional<Kernel> load(SourcePtr source, std::string_view function, const PythonConfig& python,
                                     Findings& findings);
   ~Kernel();
@@ -72,6 +77,8 @@ class Kernel {
     std::optional<Constexpr> default_value;
   };
   const std::vector<Parameter>& parameters() const;
+  // Every source that the meaning may depend on: the kernel's first, then the modules that were read for it.
+  const std::vector<SourcePtr>& sources() const;
 
   template <class D>
   Result evaluate(const Call& call, const std::vector<D*>& domains, domain::Memory& memory,

@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <numbers>
+#include <utility>
 
 #include "triton/codes.h"
 #include "triton/frontend/builder.h"
@@ -37,7 +42,7 @@ constexpr std::array<Word<CompareOp>, 8> kCompare = {{{"Eq", "==", CompareOp::Eq
                                                       {"GtE", ">=", CompareOp::Ge},
                                                       {"Is", "is", CompareOp::Is},
                                                       {"IsNot", "is not", CompareOp::IsNot}}};
-constexpr std::array<Word<Member>, 10> kMembers = {{{"shape", "", Member::Shape},
+constexpr std::array<Word<Member>, 12> kMembers = {{{"shape", "", Member::Shape},
                                                     {"dtype", "", Member::DType},
                                                     {"type", "", Member::Type},
                                                     {"T", "", Member::Transposed},
@@ -46,7 +51,9 @@ constexpr std::array<Word<Member>, 10> kMembers = {{{"shape", "", Member::Shape}
                                                     {"scalar", "", Member::Scalar},
                                                     {"primitive_bitwidth", "", Member::PrimitiveBitwidth},
                                                     {"int_bitwidth", "", Member::IntBitwidth},
-                                                    {"value", "", Member::Value}}};
+                                                    {"value", "", Member::Value},
+                                                    {"block_shape", "", Member::BlockShape},
+                                                    {"strides", "", Member::Strides}}};
 
 template <class Enum, std::size_t n>
 std::optional<Enum> look_up(const std::array<Word<Enum>, n>& words, std::string_view python) {
@@ -76,8 +83,31 @@ std::string_view symbol(BinaryOp op) { return symbol_of(kBinary, op); }
 std::string_view symbol(CompareOp op) { return symbol_of(kCompare, op); }
 
 ExprPtr FunctionBuilder::unsupported(std::string what, Span at) {
-  program_.report(kUnsupported, what + " is not supported", at);
+  return refuse(kUnsupported, what + " is not supported", at);
+}
+
+ExprPtr FunctionBuilder::refuse(const Code& code, std::string message, Span at) {
+  pending_.push_back({&code, std::move(message), {module_.source, at}, is_open_});
   return make(at, node::Constant{None{}});
+}
+
+ExprPtr FunctionBuilder::settle_refusals(std::size_t before, Span at) {
+  if (is_module_level_ || pending_.size() <= before) return nullptr;
+  const Refusal& first = pending_[before];
+  ExprPtr refused =
+      make(first.place.source == module_.source ? first.place.span : at, node::Refused{first.code, first.message});
+  for (std::size_t i = before; i < pending_.size(); ++i) program_.note_refusal(function_, std::move(pending_[i]));
+  pending_.resize(before);
+  return refused;
+}
+
+ExprPtr FunctionBuilder::arm(const Json& node) {
+  const std::size_t before = pending_.size();
+  const bool was_open = std::exchange(is_open_, true);
+  ExprPtr built = expr(node);
+  is_open_ = was_open;
+  ExprPtr refused = settle_refusals(before, span(node));
+  return refused ? std::move(refused) : std::move(built);
 }
 
 ExprPtr FunctionBuilder::expr(const Json& node) {
@@ -93,14 +123,21 @@ ExprPtr FunctionBuilder::expr(const Json& node) {
   if (word == "Call") return call(node);
   if (word == "Subscript") return subscript(node);
   if (word == "IfExp") {
-    return make(at, node::Conditional{expr(get(node, "test")), expr(get(node, "body")), expr(get(node, "orelse"))});
+    ExprPtr test = expr(get(node, "test"));
+    ExprPtr then = arm(get(node, "body"));
+    return make(at, node::Conditional{std::move(test), std::move(then), arm(get(node, "orelse"))});
   }
   if (word == "Tuple" || word == "List") {
     node::Tuple tuple;
     for (const Json& element : list(node, "elts")) tuple.elements.push_back(expr(element));
     return make(at, std::move(tuple));
   }
-  if (word == "JoinedStr") return make(at, node::Constant{std::string(text(at))});  // only messages use them
+  if (word == "JoinedStr") return joined_text(node);
+  if (word == "ListComp") return comprehension(node);
+  if (word == "NamedExpr" && !is_module_level_) {
+    ExprPtr value = expr(get(node, "value"));
+    return make(at, node::Walrus{target(get(node, "target")).slot, std::move(value)});
+  }
   return unsupported(describe(word), at);
 }
 
@@ -123,12 +160,12 @@ ExprPtr FunctionBuilder::constant(const Json& node) {
 
 bool FunctionBuilder::is_local(std::string_view name) const { return slots_.contains(name); }
 
-// The import path that an expression means, unless its root is a local.
-std::optional<std::string> FunctionBuilder::module_path(const Json& node) const {
+// What a name or a chain of attributes means outside the function, unless its root is a local.
+std::optional<Meaning> FunctionBuilder::outer_meaning(const Json& node) const {
   const Json* root = &node;
   while (is(*root, "Attribute")) root = &get(*root, "value");
   if (!is(*root, "Name") || is_local(name_of(*root, "id"))) return std::nullopt;
-  return program_.scope().path(node);
+  return program_.modules().resolve(module_, node);
 }
 
 ExprPtr FunctionBuilder::name(const Json& node) {
@@ -136,40 +173,63 @@ ExprPtr FunctionBuilder::name(const Json& node) {
   const auto found = slots_.find(word);
   if (found == slots_.end()) return global(word, span(node));
   // While a local has no value the name means the module's, as in Triton's compiler.
-  ExprPtr outer = program_.scope().find(word) != nullptr ? global(word, span(node)) : nullptr;
+  ExprPtr outer;
+  if (program_.modules().find(module_, word)) {
+    const std::size_t before = pending_.size();
+    outer = global(word, span(node));
+    if (pending_.size() != before) outer = nullptr;
+    pending_.resize(before);
+  }
   return make(span(node), node::Local{found->second, std::move(outer)});
 }
 
 ExprPtr FunctionBuilder::global(std::string_view word, Span at) {
-  const Global* found = program_.scope().find(word);
-  if (found == nullptr) {
-    const OpRow* row = find_op("python." + std::string(word));
-    if (row != nullptr) return make(at, node::Builtin{row->op});
-    program_.report(kName, fmt::format("`{}` is not defined", word), at);
-    return make(at, node::Constant{None{}});
-  }
-  switch (found->kind) {
-    case Global::Kind::Function:
-      return make(at, node::FunctionName{program_.function(word, at)});
-    case Global::Kind::Path:
-      return from_path(found->path, at);
-    case Global::Kind::Constant: {
-      if (!program_.enter_global(word)) return unsupported(fmt::format("`{}`, defined by itself,", word), at);
-      ExprPtr value = FunctionBuilder(program_, nullptr).expr(*found->node);
-      program_.leave_global(word);
-      return value;
+  if (const std::optional<Meaning> found = program_.modules().find(module_, word)) return from_meaning(*found, at);
+  const OpRow* row = find_op("python." + std::string(word));
+  if (row != nullptr) return make(at, node::Builtin{row->op});
+  return refuse(kName, fmt::format("`{}` is not defined", word), at);
+}
+
+ExprPtr FunctionBuilder::from_meaning(const Meaning& meaning, Span at) {
+  if (meaning.module == nullptr) return from_path(meaning.path, at);
+  const Json& node = *meaning.global.node;
+  if (meaning.global.kind == Global::Kind::Function) {
+    const Function* function = program_.function(*meaning.module, node);
+    if (function == nullptr) {
+      return unsupported(fmt::format("a call of `{}`, which is not a @triton.jit function,", name_of(node, "name")),
+                         at);
     }
-    case Global::Kind::Other:
-      break;
+    program_.note_call(function_, function, is_open_);
+    return make(at, node::FunctionName{function});
   }
-  return unsupported(fmt::format("`{}`, which is no constant, import or jitted function of this module,", word), at);
+  if (meaning.global.kind != Global::Kind::Constant) {
+    return unsupported(fmt::format("`{}`, which is no constant, import or jitted function of its module,", text(at)),
+                       at);
+  }
+  if (!program_.enter_global(&node)) return unsupported(fmt::format("`{}`, defined by itself,", text(at)), at);
+  FunctionBuilder inner(program_, *meaning.module, function_, true);
+  inner.is_open_ = is_open_;
+  ExprPtr value = inner.expr(node);
+  program_.leave_global(&node);
+  std::move(inner.pending_.begin(), inner.pending_.end(), std::back_inserter(pending_));
+  if (meaning.module == &module_) return value;
+  return make(at, node::InModule{meaning.module->source, std::move(value)});
 }
 
 ExprPtr FunctionBuilder::from_path(std::string_view path, Span at) {
   const std::optional<std::string> found = Scope::canonical(path);
   if (!found) return unsupported(fmt::format("`{}` (`{}`)", text(at), path), at);
   if (const std::optional<DType> type = from_language_name(*found)) return make(at, node::TypeName{{*type, false}});
-  if (*found == "PropagateNan.ALL" || *found == "PropagateNan.NONE") return make(at, node::EnumName{*found});
+  // Types and classes that a source may ask for; no value has them.
+  constexpr std::array<std::string_view, 8> kNames = {
+      "PropagateNan.ALL", "PropagateNan.NONE", "float8e4b8", "float8e4b15", "float8e5b16", "tensor", "tuple",
+      "block_type"};
+  if (std::ranges::find(kNames, *found) != kNames.end()) return make(at, node::EnumName{*found});
+  if (*found == "TRITON_MAX_TENSOR_NUMEL") return make(at, node::Constant{Int128{kLargestBlock}});
+  if (*found == "python.math.inf") return make(at, node::Constant{HUGE_VAL});
+  if (*found == "python.math.nan") return make(at, node::Constant{std::numeric_limits<double>::quiet_NaN()});
+  if (*found == "python.math.pi") return make(at, node::Constant{std::numbers::pi});
+  if (*found == "python.math.e") return make(at, node::Constant{std::numbers::e});
   if (const OpRow* row = find_op(*found)) {
     if (found->starts_with("atomic_")) program_.note_atomic();
     return make(at, node::Builtin{row->op});
@@ -178,7 +238,7 @@ ExprPtr FunctionBuilder::from_path(std::string_view path, Span at) {
 }
 
 ExprPtr FunctionBuilder::attribute(const Json& node) {
-  if (const std::optional<std::string> path = module_path(node)) return from_path(*path, span(node));
+  if (const std::optional<Meaning> meaning = outer_meaning(node)) return from_meaning(*meaning, span(node));
   const std::string_view word = name_of(node, "attr");
   ExprPtr object = expr(get(node, "value"));
   const std::optional<Member> member = look_up(kMembers, word);
@@ -215,24 +275,58 @@ ExprPtr FunctionBuilder::boolean(const Json& node) {
 
 ExprPtr FunctionBuilder::compare(const Json& node) {
   const Json& ops = list(node, "ops");
-  if (ops.size() != 1) return unsupported("a chained comparison", span(node));
-  const auto& word = ops.at(0).get_ref<const std::string&>();
-  const std::optional<CompareOp> op = look_up(kCompare, word);
-  if (!op) return unsupported(word == "In" ? "the operator `in`" : "the operator `not in`", span(node));
-  ExprPtr left = expr(get(node, "left")), right = expr(list(node, "comparators").at(0));
-  return make(span(node), node::Compare{*op, std::move(left), std::move(right)});
+  const Json& others = list(node, "comparators");
+  node::Bool all{BoolOp::And, {}};
+  const Json* left = &get(node, "left");
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto& word = ops.at(i).get_ref<const std::string&>();
+    const std::optional<CompareOp> op = look_up(kCompare, word);
+    if (!op) return unsupported(word == "In" ? "the operator `in`" : "the operator `not in`", span(node));
+    // The operand in the middle is read twice here.
+    const bool is_simple = i == 0 || is(*left, "Name") || is(*left, "Constant");
+    if (!is_simple) return unsupported("a chained comparison of this", span(node));
+    ExprPtr a = expr(*left), b = expr(others.at(i));
+    all.operands.push_back(make(span(node), node::Compare{*op, std::move(a), std::move(b)}));
+    left = &others.at(i);
+  }
+  return all.operands.size() == 1 ? std::move(all.operands[0]) : make(span(node), std::move(all));
+}
+
+ExprPtr FunctionBuilder::comprehension(const Json& node) {
+  const Json& generators = list(node, "generators");
+  if (generators.size() != 1 || is_module_level_) return unsupported("this comprehension", span(node));
+  node::Comprehension out;
+  out.tuple = expr(get(generators[0], "iter"));
+  out.target = target(get(generators[0], "target"));
+  for (const Json& each : list(generators[0], "ifs")) out.conditions.push_back(expr(each));
+  out.element = arm(get(node, "elt"));
+  return make(span(node), std::move(out));
+}
+
+ExprPtr FunctionBuilder::joined_text(const Json& node) {
+  node::Text out;
+  for (const Json& part : list(node, "values")) {
+    const bool is_value = is(part, "FormattedValue");
+    if (is_value && (has(part, "format_spec") || get(part, "conversion") != -1)) {
+      return unsupported("a format in an f-string", span(node));
+    }
+    out.parts.push_back(expr(is_value ? get(part, "value") : part));
+  }
+  return make(span(node), std::move(out));
 }
 
 ExprPtr FunctionBuilder::call(const Json& node) {
   const Json& callee = get(node, "func");
-  if (const std::optional<std::string> path = module_path(callee)) {
-    const ExprPtr found = from_path(*path, span(callee));
+  const std::optional<Meaning> meaning = outer_meaning(callee);
+  if (meaning && meaning->module == nullptr) {
+    const ExprPtr found = from_path(meaning->path, span(callee));
     if (const auto* type = std::get_if<node::TypeName>(&found->node)) return type_call(type->type, node);
     const auto* builtin = std::get_if<node::Builtin>(&found->node);
     if (builtin != nullptr) return op_call(row(builtin->op), nullptr, node);
     if (std::holds_alternative<node::EnumName>(found->node)) return unsupported("a call of this", span(callee));
-    return make(span(node), node::Constant{None{}});  // reported by from_path
+    return make(span(node), node::Constant{None{}});  // refused by from_path
   }
+  if (meaning) return user_call(node);
   if (is(callee, "Attribute")) {
     const std::string_view word = name_of(callee, "attr");
     const OpRow* method = find_op("." + std::string(word));
@@ -240,8 +334,7 @@ ExprPtr FunctionBuilder::call(const Json& node) {
     if (method != nullptr) return op_call(*method, std::move(self), node);
     return unsupported(fmt::format("the method `.{}`", word), span(callee));
   }
-  if (is(callee, "Name") && !is_local(name_of(callee, "id")) &&
-      program_.scope().find(name_of(callee, "id")) == nullptr) {
+  if (is(callee, "Name") && !is_local(name_of(callee, "id"))) {
     const OpRow* builtin = find_op("python." + std::string(name_of(callee, "id")));
     if (builtin != nullptr) return op_call(*builtin, nullptr, node);
     return unsupported(fmt::format("`{}`", name_of(callee, "id")), span(callee));
@@ -263,6 +356,8 @@ ExprPtr FunctionBuilder::type_call(Type type, const Json& node) {
 
 ExprPtr FunctionBuilder::op_call(const OpRow& called, ExprPtr self, const Json& node) {
   if (called.op == Op::range) return unsupported("`range` outside a `for`", span(node));
+  const std::string_view word = called.names.front();
+  if (word.starts_with("atomic_") || word.starts_with(".atomic_")) program_.note_atomic();
   node::OpCall out{called.op, {}, {}};
   out.arguments.resize(called.parameters.size());
   std::size_t position = 0;
@@ -272,16 +367,15 @@ ExprPtr FunctionBuilder::op_call(const OpRow& called, ExprPtr self, const Json& 
   for (std::size_t i = 0; i < called.parameters.size(); ++i) {
     const OpRow::Parameter& parameter = called.parameters[i];
     if (out.arguments[i] || parameter.is_optional || parameter.is_variadic) continue;
-    program_.report(kType, fmt::format("`{}` lacks its argument `{}`", text(span(get(node, "func"))), parameter.name),
-                    span(node));
+    refuse(kType, fmt::format("`{}` lacks its argument `{}`", text(span(get(node, "func"))), parameter.name),
+           span(node));
   }
   return make(span(node), std::move(out));
 }
 
 void FunctionBuilder::op_argument(const OpRow& called, const Json& argument, std::size_t& position, node::OpCall& out) {
   if (position >= called.parameters.size()) {
-    program_.report(kType, fmt::format("too many arguments: {} are the most", called.parameters.size()),
-                    span(argument));
+    refuse(kType, fmt::format("too many arguments: {} are the most", called.parameters.size()), span(argument));
     return;
   }
   const bool is_starred = is(argument, "Starred");
@@ -312,7 +406,7 @@ void FunctionBuilder::op_keyword(const OpRow& called, const Json& keyword, node:
     return;
   }
   ExprPtr& argument = out.arguments[static_cast<std::size_t>(index)];
-  if (argument) program_.report(kType, fmt::format("the argument `{}` is given twice", word), span(keyword));
+  if (argument) refuse(kType, fmt::format("the argument `{}` is given twice", word), span(keyword));
   argument = expr(get(keyword, "value"));
 }
 
@@ -345,12 +439,18 @@ ExprPtr FunctionBuilder::subscript(const Json& node) {
 Index FunctionBuilder::index(const Json& item) {
   if (is(item, "Slice")) {
     const bool is_whole = !has(item, "lower") && !has(item, "upper") && !has(item, "step");
-    if (!is_whole) unsupported("a slice other than `:`", span(item));
-    return {};
+    if (is_whole) return {};
+    Index out;
+    out.kind = Index::Kind::Slice;
+    const auto part = [&](const char* field) { return has(item, field) ? expr(get(item, field)) : nullptr; };
+    out.lower = part("lower"), out.upper = part("upper"), out.step = part("step");
+    return out;
   }
   const bool is_none = is(item, "Constant") && get(item, "value").at(0) == "none";
-  if (is_none) return {Index::Kind::NewAxis, nullptr};
-  return {Index::Kind::At, expr(item)};
+  Index out;
+  out.kind = is_none ? Index::Kind::NewAxis : Index::Kind::At;
+  if (!is_none) out.at = expr(item);
+  return out;
 }
 
 }  // namespace plumb::triton

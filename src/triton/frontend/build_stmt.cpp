@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "triton/codes.h"
 #include "triton/frontend/build.h"
@@ -60,36 +61,59 @@ std::string describe(std::string_view python_node) {
 
 // --- program ---------------------------------------------------------------------------------------------------------
 
-const Function* ProgramBuilder::function(std::string_view name, Span use) {
-  const auto known = by_name_.find(name);
-  if (known != by_name_.end()) return known->second;
-  const Global* global = scope_.find(name);
+namespace {
+
+// Decorators that choose how a kernel is launched, not what it computes.
+bool is_of_launch(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  const std::string_view word = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  return word == "libentry" || word == "libtuner" || word == "heuristics" || word.find("autotune") != word.npos;
+}
+
+bool contains_return(const Body& body);
+bool contains_return(const Stmt& statement) {
+  const auto* branch = std::get_if<node::If>(&statement.node);
+  return std::holds_alternative<node::Return>(statement.node) ||
+         (branch != nullptr && (contains_return(branch->then) || contains_return(branch->otherwise)));
+}
+bool contains_return(const Body& body) {
+  return std::ranges::any_of(body, [](const Stmt& each) { return contains_return(each); });
+}
+
+}  // namespace
+
+const Function* ProgramBuilder::function(const Module& module, const Json& definition) {
+  const auto known = by_definition_.find(&definition);
+  if (known != by_definition_.end()) return known->second;
   auto made = std::make_unique<Function>();
-  made->name = name;
-  made->span = span_of(*global->node, *source_);
+  made->name = name_of(definition, "name");
+  made->source = module.source;
+  made->span = span_of(definition, *module.source);
   // The body is not part of the place.
-  made->span.end = std::min(made->span.end, made->span.begin + static_cast<std::uint32_t>(4 + name.size()));
-  if (!check_decorators(*global->node, *made)) {
-    report(kUnsupported, fmt::format("a call of `{}`, which is not a @triton.jit function, is not supported", name),
-           use);
-    by_name_.emplace(name, nullptr);
-    return nullptr;
-  }
+  made->span.end = std::min(made->span.end, made->span.begin + static_cast<std::uint32_t>(4 + made->name.size()));
   Function* function = made.get();
+  if (!check_decorators(module, definition, *made)) {
+    refusals_.erase(function);
+    return by_definition_[&definition] = nullptr;
+  }
   functions_.push_back(std::move(made));
-  by_name_.emplace(name, function);
-  queued_.emplace_back(function, global->node);
+  by_definition_.emplace(&definition, function);
+  queued_.push_back({function, &module, &definition});
   return function;
 }
 
-// True for a jitted function; decorators that change what is called are findings.
-bool ProgramBuilder::check_decorators(const Json& definition, Function& function) {
+// True for a jitted function. Decorators that may change what is called are refused where the function is called.
+bool ProgramBuilder::check_decorators(const Module& module, const Json& definition, Function& function) {
   bool is_jit = false;
   for (const Json& decorator : list(definition, "decorator_list")) {
     const bool has_arguments = is(decorator, "Call");
-    const Json& callee = has_arguments ? get(decorator, "func") : decorator;
-    const std::string path = scope_.path(callee).value_or("");
-    if (path == "triton.jit" || path == "triton.runtime.jit.jit") {
+    const std::optional<Meaning> meaning = modules_.resolve(module, has_arguments ? get(decorator, "func") : decorator);
+    std::string path = meaning && meaning->module == nullptr ? meaning->path : std::string();
+    if (meaning && meaning->module != nullptr && is(*meaning->global.node, "FunctionDef")) {
+      path = name_of(*meaning->global.node, "name");
+    }
+    const std::string canonical = Scope::canonical(path).value_or("");
+    if (canonical == "triton.jit" || canonical == "triton.runtime.jit.jit") {
       is_jit = true;
       if (!has_arguments) continue;
       for (const Json& keyword : list(decorator, "keywords")) {
@@ -98,9 +122,15 @@ bool ProgramBuilder::check_decorators(const Json& definition, Function& function
           if (is(name, "Constant")) function.not_specialized.push_back(get(name, "value").at(1).get<std::string>());
         }
       }
-    } else if (path != "triton.autotune" && path != "triton.heuristics") {
-      const Span span = span_of(decorator, *source_);
-      report(kUnsupported, fmt::format("the decorator `{}` is not supported", source_->slice(span)), span);
+    } else if (canonical == "triton.constexpr_function" || canonical == "constexpr_function" ||
+               canonical == "triton.runtime.jit.constexpr_function") {
+      is_jit = function.is_compile_time = true;
+    } else if (!is_of_launch(path)) {
+      const Span span = span_of(decorator, *module.source);
+      note_refusal(&function, {&kUnsupported,
+                               fmt::format("the decorator `{}` is not supported", module.source->slice(span)),
+                               {module.source, span},
+                               false});
     }
   }
   return is_jit;
@@ -108,33 +138,61 @@ bool ProgramBuilder::check_decorators(const Json& definition, Function& function
 
 void ProgramBuilder::build_queued() {
   while (!queued_.empty()) {
-    const auto [function, definition] = queued_.back();
+    const Queued next = queued_.back();
     queued_.pop_back();
-    FunctionBuilder(*this, function).build(*definition);
+    const auto refused = refusals_.find(next.function);
+    FunctionBuilder(*this, *next.module, next.function).build(*next.definition);
+    if (refused == refusals_.end()) continue;
+    // Its decorator is refused: so is every call of it.
+    const Refusal& first = refused->second.front();
+    ExprPtr node = std::make_unique<const Expr>(Expr{first.place.span, node::Refused{first.code, first.message}});
+    next.function->body.clear();
+    next.function->body.push_back({first.place.span, node::Evaluate{std::move(node)}});
+  }
+}
+
+void ProgramBuilder::report_refusals(const Function& kernel) {
+  std::vector<const Function*> reached{&kernel};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (Refusal& each : refusals_[reached[i]]) {
+      if (!each.is_open) findings_.add(*each.code, std::move(each.message), std::move(each.place));
+    }
+    for (const Callee& each : calls_[reached[i]]) {
+      if (!each.is_open && std::ranges::find(reached, each.function) == reached.end()) reached.push_back(each.function);
+    }
   }
 }
 
 Program ProgramBuilder::take(const Function* kernel) {
-  return Program{source_, kernel, std::move(functions_), uses_atomics_};
+  return Program{kernel->source, modules_.sources(), kernel, std::move(functions_), uses_atomics_};
 }
 
-std::optional<Program> build_program(const SourcePtr& source, const Json& statements, std::string_view function,
-                                     Findings& findings) {
+std::optional<Program> build_program(const SourcePtr& source, const Json& statements, std::string_view name,
+                                     const PythonConfig& python, Findings& findings) {
   Findings own;
-  ProgramBuilder builder(source, statements, own);
-  const Global* global = builder.scope().find(function);
+  ProgramBuilder builder(source, statements, python, own);
+  const Module& main = builder.modules().main();
+  const std::vector<Binding>* bindings = main.scope.find(name);
+  const std::optional<Meaning> meaning = builder.modules().find(main, name);
+  const auto place_of = [&](const Json& node) { return Place{source, span_of(node, *source)}; };
   const Function* kernel = nullptr;
-  if (global == nullptr || global->node == nullptr || !is(*global->node, "FunctionDef")) {
-    own.add(kNoFunction, fmt::format("`{}` has no function `{}`", source->name(), function), {source, {}});
-  } else if (global->kind != Global::Kind::Function) {
-    own.add(kNoFunction, fmt::format("`{}` is defined more than once or under a condition", function),
-            {source, span_of(*global->node, *source)});
-  } else if (list(*global->node, "decorator_list").empty()) {
-    own.add(kNoFunction, fmt::format("`{}` is not decorated with `@triton.jit`", function),
-            {source, span_of(*global->node, *source)});
+  if (bindings == nullptr || !is(*bindings->back().global.node, "FunctionDef")) {
+    own.add(kNoFunction, fmt::format("`{}` has no function `{}`", source->name(), name), {source, {}});
+  } else if (const Json& node = *bindings->back().global.node;
+             !meaning || meaning->module != &main || meaning->global.kind != Global::Kind::Function) {
+    own.add(kNoFunction, fmt::format("`{}` is defined more than once or under a condition", name), place_of(node));
+  } else if (const Json& definition = *meaning->global.node; list(definition, "decorator_list").empty()) {
+    own.add(kNoFunction, fmt::format("`{}` is not decorated with `@triton.jit`", name), place_of(definition));
   } else {
-    kernel = builder.function(function, span_of(*global->node, *source));
-    builder.build_queued();
+    kernel = builder.function(main, definition);
+    if (kernel == nullptr) {
+      const Json& decorator = list(definition, "decorator_list").at(0);
+      const Place place = place_of(decorator);
+      own.add(kUnsupported, fmt::format("the decorator `{}` is not supported", source->slice(place.span)), place);
+    } else {
+      builder.build_queued();
+      builder.report_refusals(*kernel);
+    }
   }
   const bool is_good = kernel != nullptr && !own.has_error();
   findings.append(std::move(own));
@@ -146,8 +204,11 @@ std::optional<Program> build_program(const SourcePtr& source, const Json& statem
 
 void FunctionBuilder::build(const Json& definition) {
   parameters(get(definition, "args"));
+  ExprPtr refused = settle_refusals(0, function_->span);
   find_locals(list(definition, "body"));
+  find_targets_in(list(definition, "body"));
   function_->body = body(list(definition, "body"));
+  if (refused) function_->body.insert(function_->body.begin(), {refused->span, node::Evaluate{std::move(refused)}});
 }
 
 bool FunctionBuilder::is_constexpr(const Json& annotation) const {
@@ -155,20 +216,18 @@ bool FunctionBuilder::is_constexpr(const Json& annotation) const {
     const Json& value = get(annotation, "value");
     return value.at(0) == "str" && value.at(1).get_ref<const std::string&>().ends_with("constexpr");
   }
-  const std::optional<std::string> path = program_.scope().path(annotation);
-  return path && Scope::canonical(*path) == "constexpr";
+  const std::optional<Meaning> meaning = program_.modules().resolve(module_, annotation);
+  return meaning && meaning->module == nullptr && Scope::canonical(meaning->path) == "constexpr";
 }
 
 void FunctionBuilder::parameters(const Json& arguments) {
-  for (const char* field : {"vararg", "kwarg"}) {
-    if (has(arguments, field)) unsupported("a `*` or `**` parameter", span(get(arguments, field)));
-  }
+  if (has(arguments, "kwarg")) unsupported("a `**` parameter", span(get(arguments, "kwarg")));
   const auto add = [&](const Json& argument, const Json* default_value) {
     Function::Parameter parameter;
     parameter.name = name_of(argument, "arg");
     parameter.span = span(argument);
     parameter.is_constexpr = has(argument, "annotation") && is_constexpr(get(argument, "annotation"));
-    if (default_value != nullptr) parameter.default_value = FunctionBuilder(program_, nullptr).expr(*default_value);
+    if (default_value != nullptr) parameter.default_value = arm(*default_value);
     slots_.emplace(parameter.name, static_cast<std::uint32_t>(function_->slots.size()));
     function_->slots.push_back(parameter.name);
     function_->parameters.push_back(std::move(parameter));
@@ -183,6 +242,14 @@ void FunctionBuilder::parameters(const Json& arguments) {
     add(argument, has_default ? &defaults[i + defaults.size() - count] : nullptr);
   }
   const Json& keyword_defaults = list(arguments, "kw_defaults");
+  if (has(arguments, "vararg")) {
+    if (!list(arguments, "kwonlyargs").empty()) {
+      unsupported("a parameter after a `*` parameter", span(list(arguments, "kwonlyargs")[0]));
+    }
+    add(get(arguments, "vararg"), nullptr);
+    function_->has_rest = true;
+    return;
+  }
   for (std::size_t i = 0; i < list(arguments, "kwonlyargs").size(); ++i) {
     const bool has_default = i < keyword_defaults.size() && !keyword_defaults[i].is_null();
     add(list(arguments, "kwonlyargs")[i], has_default ? &keyword_defaults[i] : nullptr);
@@ -209,6 +276,14 @@ void FunctionBuilder::find_locals(const Json& statements) {
       if (!is(node, "FunctionDef") && !is(node, "ClassDef")) find_locals(list(node, field));
     }
   }
+}
+
+// Targets inside expressions: of comprehensions and `:=`.
+void FunctionBuilder::find_targets_in(const Json& node) {
+  if (!node.is_array() && !node.is_object()) return;
+  const bool is_node = node.is_array() && node.size() == 3 && node[0].is_string();
+  if (is_node && (is(node, "NamedExpr") || is(node, "comprehension"))) find_target(get(node, "target"));
+  for (const Json& each : node) find_targets_in(each);
 }
 
 Body FunctionBuilder::body(const Json& statements) {
@@ -244,7 +319,17 @@ Target FunctionBuilder::target(const Json& node) {
   return out;
 }
 
+// A statement with a refusal is one node that refuses.
 void FunctionBuilder::statement(const Json& node, Body& out) {
+  const std::size_t before = pending_.size(), count = out.size();
+  build_statement(node, out);
+  ExprPtr refused = settle_refusals(before, span(node));
+  if (!refused) return;
+  out.erase(out.begin() + static_cast<std::ptrdiff_t>(count), out.end());
+  out.push_back({refused->span, node::Evaluate{std::move(refused)}});
+}
+
+void FunctionBuilder::build_statement(const Json& node, Body& out) {
   const std::string_view word = kind(node);
   const Span at = span(node);
   if (word == "Assign") {
@@ -269,7 +354,7 @@ void FunctionBuilder::statement(const Json& node, Body& out) {
   } else if (word == "If") {
     if_statement(node, out);
   } else if (word == "Return") {
-    if (loops_ != 0) unsupported("`return` inside a loop", at);
+    if (loops_ != 0 && !function_->is_compile_time) unsupported("`return` inside a loop", at);
     out.push_back({at, node::Return{has(node, "value") ? expr(get(node, "value")) : nullptr}});
   } else if (word == "Assert") {
     out.push_back({at, node::Assert{expr(get(node, "test"))}});
@@ -310,7 +395,9 @@ void FunctionBuilder::for_loop(const Json& node, Body& out) {
   std::string called;
   if (is(iterator, "Call")) {
     const Json& callee = get(iterator, "func");
-    if (const std::optional<std::string> path = module_path(callee)) called = Scope::canonical(*path).value_or("");
+    if (const std::optional<Meaning> meaning = outer_meaning(callee); meaning && meaning->module == nullptr) {
+      called = Scope::canonical(meaning->path).value_or("");
+    }
     const bool is_bare = is(callee, "Name") && !is_local(name_of(callee, "id"));
     if (called.empty() && is_bare && name_of(callee, "id") == "range") called = "python.range";
   }
@@ -328,11 +415,12 @@ void FunctionBuilder::for_loop(const Json& node, Body& out) {
   ExprPtr& first = arguments.arguments[0];
   ExprPtr& second = arguments.arguments[1];
   if (!first) {
-    program_.report(kType, "a range without bounds", span(iterator));
+    refuse(kType, "a range without bounds", span(iterator));
     return;
   }
   node::For loop;
   loop.is_static = called == "static_range";
+  loop.is_python = called == "python.range";
   loop.last = second ? std::move(second) : std::move(first);
   loop.first = std::move(first);
   loop.step = std::move(arguments.arguments[2]);
@@ -345,8 +433,11 @@ void FunctionBuilder::for_loop(const Json& node, Body& out) {
 
 void FunctionBuilder::if_statement(const Json& node, Body& out) {
   node::If branch{expr(get(node, "test")), {}, {}, {}, {}};
+  const bool was_open = std::exchange(is_open_, true);
   branch.then = nested(list(node, "body"), branch.assigned_then);
   branch.otherwise = nested(list(node, "orelse"), branch.assigned_otherwise);
+  // What follows a branch that returns may be taken away too.
+  is_open_ = was_open || contains_return(branch.then) || contains_return(branch.otherwise);
   out.push_back({span(node), std::move(branch)});
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "domain/ieee/ieee.h"
 #include "triton/codes.h"
 #include "triton/frontend/child.h"
 #include "triton/kernel.h"
@@ -109,21 +110,21 @@ TEST(Load, RefusesWhatIsNoText) {
 
 TEST(Load, ReportsEveryUnsupportedConstructBeforeAnythingRuns) {
   const Loaded loaded = load_body(
-      "    y = tl.topk(x, 4)\n    for i in [1, 2]:\n        break\n    if n > 0:\n        z = [a for a in (1, 2)]\n"
-      "    w = tl.load(x, foo=1)\n    v = x.frobnicate()\n    u = 1 < n < 3\n    a = b = 2\n    return q\n");
+      "    y = tl.nothing(x, 4)\n    for i in [1, 2]:\n        break\n    z = {a: 1 for a in (1, 2)}\n"
+      "    w = tl.load(x, foo=1)\n    v = x.frobnicate()\n    u = n in (1, 3)\n    a = b = 2\n    return q\n");
   EXPECT_FALSE(loaded.kernel);
   const std::string message = loaded.message();
-  for (const char* part : {"k.py:5:9: error: `tl.topk` is not supported", "k.py:6:14: error: a loop other than",
-                           "a list comprehension", "the argument `foo`", "the method `.frobnicate`",
-                           "a chained comparison", "assignment to several targets", "`q` is not defined"}) {
+  for (const char* part : {"k.py:5:9: error: `tl.nothing` is not supported", "k.py:6:14: error: a loop other than",
+                           "a dictionary comprehension", "the argument `foo`", "the method `.frobnicate`",
+                           "the operator `in`", "assignment to several targets", "`q` is not defined"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << "\n" << message;
   }
 }
 
 TEST(Load, LooksIntoCalledFunctionsAndNotElsewhere) {
-  const std::string helper = "@triton.jit\ndef helper(x):\n    return tl.sort(x)\n";
+  const std::string helper = "@triton.jit\ndef helper(x):\n    return tl.nothing(x)\n";
   const std::string kernel = "@triton.jit\ndef kernel(x):\n    ";
-  EXPECT_NE(load(kImports + helper + kernel + "y = helper(x)\n").message().find("`tl.sort` is not supported"),
+  EXPECT_NE(load(kImports + helper + kernel + "y = helper(x)\n").message().find("`tl.nothing` is not supported"),
             std::string::npos);
   EXPECT_TRUE(load(kImports + helper + kernel + "pass\n").kernel);
   EXPECT_NE(load(std::string(kImports) + "def plain(x):\n    return x\n" + kernel + "y = plain(x)\n")
@@ -132,14 +133,82 @@ TEST(Load, LooksIntoCalledFunctionsAndNotElsewhere) {
             std::string::npos);
 }
 
-TEST(Load, RefusesWhatNeedsAValueAtModuleLevel) {
+TEST(Load, LeavesToEvaluationWhatACompileTimeConditionMayTakeAway) {
+  const std::string helper = "@triton.jit\ndef helper(x):\n    return tl.nothing(x)\n";
+  const std::string head = kImports + helper + "@triton.jit\ndef kernel(B: tl.constexpr):\n";
+  const auto outcome = [&](const std::string& body, std::int64_t b) {
+    const Loaded loaded = load(head + body);
+    EXPECT_TRUE(loaded.kernel) << loaded.message();
+    Call call;
+    call.arguments["B"] = {"constexpr", 0, Constexpr(b)};
+    domain::Memory memory(false);
+    domain::Ieee ieee;
+    const Result result = loaded.kernel->evaluate<domain::Ieee>(call, {&ieee}, memory, {});
+    return result.stop ? render(result.stop->finding, false) : std::string("evaluated");
+  };
+  const std::string branch =
+      "    if B > 4:\n        y = tl.nothing(B)\n    else:\n        y = helper(B) if B > 2 else 1\n";
+  EXPECT_EQ(outcome(branch, 1), "evaluated");
+  EXPECT_NE(outcome(branch, 8).find("k.py:9:13: error: `tl.nothing` is not supported"), std::string::npos)
+      << outcome(branch, 8);
+  EXPECT_NE(outcome(branch, 3).find("k.py:5:12: error: `tl.nothing` is not supported"), std::string::npos)
+      << outcome(branch, 3);
+  const std::string after = "    if B > 4:\n        return\n    y = tl.nothing(B)\n";
+  EXPECT_EQ(outcome(after, 8), "evaluated");
+  EXPECT_NE(outcome(after, 2).find("`tl.nothing`"), std::string::npos);
+  EXPECT_EQ(outcome("    if B > 4:\n        raise ValueError(B)\n", 2), "evaluated");
+}
+
+TEST(Load, ReadsModuleLevelNamesAsPythonLeavesThem) {
   const std::string kernel = "@triton.jit\ndef kernel(x):\n    y = A + 1\n";
-  EXPECT_TRUE(load(std::string(kImports) + "A = 4 * 2\n" + kernel).kernel);
-  EXPECT_TRUE(load(std::string(kImports) + "A: tl.constexpr = tl.constexpr(3)\n" + kernel).kernel);
-  EXPECT_FALSE(load(std::string(kImports) + "A = 1\nA = 2\n" + kernel).kernel);
-  EXPECT_FALSE(load(std::string(kImports) + "if 1:\n    A = 1\n" + kernel).kernel);
-  EXPECT_NE(load(std::string(kImports) + "A = A + 1\n" + kernel).message().find("defined by itself"),
-            std::string::npos);
+  const auto taken = [&](const std::string& module) { return load(kImports + module + kernel).message(); };
+  for (const char* module :
+       {"A = 4 * 2\n", "A: tl.constexpr = tl.constexpr(3)\n", "A = 1\nA = 2\n", "if 1:\n    A = 1\n",
+        "import os\nif os.environ.get('X', '0') == '1':\n    A = 1\nelse:\n    A = 2\n",
+        "HAS = hasattr(tl, 'dot')\nif not HAS:\n    A = 1\nelse:\n    A = 2\n", "import math\nA = 1 / math.log(2)\n",
+        "try:\n    A = 1\nexcept ImportError:\n    pass\n"}) {
+    EXPECT_EQ(taken(module), "") << module;
+  }
+  for (const char* module : {"import os\nif os.getpid():\n    A = 1\nelse:\n    A = 2\n", "A = 1\nA += 1\n",
+                             "A = open('x').read()\n", "import torch\nA = torch.tensor(1)\n"}) {
+    EXPECT_NE(taken(module).find("is not supported"), std::string::npos) << module << taken(module);
+  }
+  EXPECT_NE(taken("A = A + 1\n").find("defined by itself"), std::string::npos);
+}
+
+TEST(Modules, AreReadFromBesideTheSourceAndFromItsPackage) {
+  const Folder folder;
+  Findings findings;
+  const auto write = [&](const char* name, const std::string& text) {
+    std::filesystem::create_directories((folder.path / name).parent_path());
+    ASSERT_TRUE(write_file(folder.path / name, text, findings));
+  };
+  write("pack/__init__.py", "from .langs import triton, tl\n");
+  write("pack/langs.py",
+        "try:\n    import triton\n    import triton.language as tl\nexcept ImportError:\n    triton = None\n"
+        "    tl = Placeholder()\n");
+  write("pack/ops/__init__.py", "");
+  write("pack/ops/helpers.py",
+        "from pack import tl, triton\nfrom ..constants import *\nimport math\n\n\n@triton.jit\n"
+        "def twice(x):\n    return x * TWO\n\n\n@triton.jit\ndef bad(x):\n    return tl.nothing(x)\n");
+  write("pack/constants.py", "from pack import tl\nTWO = tl.constexpr(2)\n");
+  const std::string head =
+      "from pack import tl, triton\nfrom .helpers import twice\nfrom pack.ops import helpers as h\n"
+      "@triton.autotune(configs=[], key=[])\n@triton.jit\ndef kernel(x, n, B: tl.constexpr):\n";
+  const auto load_file = [&](const std::string& body) {
+    write("pack/ops/kernel.py", head + body);
+    Loaded loaded;
+    loaded.kernel =
+        Kernel::load(read_source(folder.path / "pack/ops/kernel.py", findings), "kernel", {}, loaded.findings);
+    return loaded;
+  };
+  const Loaded good = load_file("    tl.store(x, twice(n) + h.twice(n))\n");
+  ASSERT_TRUE(good.kernel) << good.message();
+  EXPECT_GE(good.kernel->sources().size(), 4U);
+  const Loaded bad = load_file("    tl.store(x, h.bad(n))\n");
+  EXPECT_NE(bad.message().find("helpers.py:13:12: error: `tl.nothing` is not supported"), std::string::npos)
+      << bad.message();
+  EXPECT_NE(load_file("    tl.store(x, h.gone(n))\n").message().find("is not supported"), std::string::npos);
 }
 
 TEST(Python, IsNamedWhenItIsMissing) {

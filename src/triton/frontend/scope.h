@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/finding.h"
 
@@ -26,27 +27,47 @@ Span span_of(const Json& node, const Source& source);
 
 struct Global {
   enum class Kind { Path, Function, Constant, Other } kind = Kind::Other;
-  std::string path;            // Path: dotted, as imported ("triton.language.exp")
+  // Path: dotted, as imported ("triton.language.exp"); a relative import begins with its dots (".utils.exp").
+  std::string path;
   const Json* node = nullptr;  // Function: its definition; Constant: the value; Other: the statement
+};
+
+// A test of an `if` around a statement, and the truth that it needs; null: a `try` or a loop, which may or may not run.
+struct Condition {
+  const Json* test = nullptr;
+  bool wanted = true;
+};
+struct Binding {
+  Global global;
+  std::vector<Condition> conditions;
 };
 
 class Scope {
  public:
   explicit Scope(const Json& statements);
-  const Global* find(std::string_view name) const;
-  // The dotted path that `a.b.c` means by its imports, when `a` is a module-level name; `name` is a bare name.
-  std::optional<std::string> path(const Json& expression) const;
+  // Everything that a statement of the module binds the name to, in order; null when there is none.
+  const std::vector<Binding>* find(std::string_view name) const;
+  // Modules of `from module import *`, as paths.
+  const std::vector<std::string>& stars() const { return stars_; }
   // How the op table spells a path: "exp" for triton.language.exp and .math.exp, "libdevice.tanh", "triton.cdiv". Empty
   // when the path is not Triton's.
   static std::optional<std::string> canonical(std::string_view path);
 
  private:
-  void add(const Json& statement, bool is_conditional);
+  void add(const Json& statement);
+  void add_all(const Json& statements) {
+    for (const Json& each : statements) {
+      if (each.is_array()) add(each);
+    }
+  }
+  void add_under(const Json& statements, Condition condition);
   void bind(std::string_view name, Global global);
-  void add_assignment(const Json& statement, bool is_conditional);
+  void add_assignment(const Json& statement);
   void add_imports(const Json& statement);
 
-  std::map<std::string, Global, std::less<>> globals_;
+  std::map<std::string, std::vector<Binding>, std::less<>> globals_;
+  std::vector<std::string> stars_;
+  std::vector<Condition> conditions_;  // around the statement that is being added
 };
 
 }  // namespace plumb::triton

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel and the jitted functions it calls, resolved: locals are slots, functions of Triton are rows of the op table.
-// What is in a tree is supported; anything else became a finding when the tree was made. Every node has its place.
+// What is in a tree is supported, but for `Refused` nodes; anything else became a finding when the tree was made. Every
+// node has its place in the source of its function.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/finding.h"
 #include "base/source.h"
 #include "triton/kernel.h"
 #include "triton/op_table.h"
@@ -31,7 +33,9 @@ enum class Member : std::uint8_t {
   Scalar,
   PrimitiveBitwidth,
   IntBitwidth,
-  Value
+  Value,
+  BlockShape,
+  Strides
 };
 
 std::string_view symbol(BinaryOp op);
@@ -49,15 +53,33 @@ struct CallArgument {  // of a call
   ExprPtr value;
 };
 
-// An item of a subscript: `:`, `None`, or a compile-time index.
+// An item of a subscript: `:`, `None`, a compile-time index, or a slice of a tuple.
 struct Index {
-  enum class Kind : std::uint8_t { All, NewAxis, At } kind = Kind::All;
+  enum class Kind : std::uint8_t { All, NewAxis, At, Slice } kind = Kind::All;
   ExprPtr at;
+  ExprPtr lower, upper, step;  // of a slice; null where absent
+};
+
+// What an assignment binds: one slot, or a tuple of targets.
+struct Target {
+  Span span;
+  std::uint32_t slot = 0;
+  std::vector<Target> elements;  // not empty: a tuple
 };
 
 namespace node {
 struct Constant {
   Literal value;
+};
+// A construct that is not supported, where a compile-time condition may take it away: a finding when it is reached.
+struct Refused {
+  const Code* code = nullptr;
+  std::string message;
+};
+// A module-level expression of another source.
+struct InModule {
+  SourcePtr source;
+  ExprPtr value;
 };
 struct TypeName {
   Type type;
@@ -115,21 +137,27 @@ struct Subscript {
 struct Tuple {
   std::vector<ExprPtr> elements;
 };
+struct Comprehension {  // [element for target in tuple if ...]
+  Target target;
+  ExprPtr tuple, element;
+  std::vector<ExprPtr> conditions;
+};
+struct Text {  // an f-string
+  std::vector<ExprPtr> parts;
+};
+struct Walrus {  // (name := value)
+  std::uint32_t slot = 0;
+  ExprPtr value;
+};
 }  // namespace node
 
 struct Expr {
   Span span;
   std::variant<node::Constant, node::TypeName, node::EnumName, node::Local, node::Builtin, node::FunctionName,
                node::MemberOf, node::Unary, node::Binary, node::Compare, node::Bool, node::Conditional, node::OpCall,
-               node::Call, node::Subscript, node::Tuple>
+               node::Call, node::Subscript, node::Tuple, node::Refused, node::InModule, node::Comprehension, node::Text,
+               node::Walrus>
       node;
-};
-
-// What an assignment binds: one slot, or a tuple of targets.
-struct Target {
-  Span span;
-  std::uint32_t slot = 0;
-  std::vector<Target> elements;  // not empty: a tuple
 };
 
 struct Stmt;
@@ -147,6 +175,7 @@ struct Assign {
 struct For {
   std::uint32_t slot = 0;
   bool is_static = false;
+  bool is_python = false;     // Python's `range`: static in a compile-time function
   ExprPtr first, last, step;  // null: 0, -, 1
   Body body;
   std::vector<std::uint32_t> assigned;  // slots that the body may bind
@@ -182,7 +211,11 @@ struct Function {
     Span span;
   };
   std::string name;
+  SourcePtr source;
   Span span;
+  // Runs on compile-time values only (@triton.constexpr_function): names keep Python's values.
+  bool is_compile_time = false;
+  bool has_rest = false;                     // the last parameter is `*name`
   std::vector<Parameter> parameters;         // slot i is parameter i
   std::vector<std::string> slots;            // names of the locals
   std::vector<std::string> not_specialized;  // parameters of @triton.jit(do_not_specialize=...)
@@ -191,7 +224,8 @@ struct Function {
 
 // The kernel and what it reaches; functions stay where they are.
 struct Program {
-  SourcePtr source;
+  SourcePtr source;                // of the kernel
+  std::vector<SourcePtr> sources;  // that were read for it, the kernel's first
   const Function* kernel = nullptr;
   std::vector<std::unique_ptr<Function>> functions;
   bool uses_atomics = false;  // programs then run in order, so that the result does not depend on timing

@@ -208,6 +208,19 @@ BlockPtr<D> real_compare(Context<D>& context, CompareOp op, const Pair<D>& pair)
                                             : Compare::Neu;
   const Format of = format(pair.type.element);
   auto out = new_block<D>({DType::Int1, false}, pair.shape);
+  if constexpr (!D::kHasTags) {
+    if (of == Format::F32) {
+      for_rows(pair.shape, pair.a->shape, pair.b->shape,
+               [&](std::size_t o, std::size_t i, std::size_t j, std::size_t n, std::size_t a_step, std::size_t b_step) {
+                 f32_compare_row(how, n, pair.a->reals.data() + i, a_step, pair.b->reals.data() + j, b_step,
+                                 out->ints.data() + o);
+               });
+    } else {
+      map2(pair.shape, pair.a->shape, pair.a->reals.data(), pair.b->shape, pair.b->reals.data(), out->ints.data(),
+           [&](const auto& x, const auto& y) -> std::int64_t { return context.domain.compare(of, how, x, y, {}); });
+    }
+    return out;
+  }
   out->ints.clear();
   out->conditions.resize(pair.shape.size());
   map2(pair.shape, pair.a->shape, pair.a->reals.data(), pair.b->shape, pair.b->reals.data(), out->conditions.data(),

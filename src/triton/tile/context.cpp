@@ -19,9 +19,8 @@ bool RunState::report() {
 
 template <class D>
 void Context<D>::fail(const Code& code, std::string message, Stop::Kind kind) const {
-  Finding finding{&code, Severity::Error, std::move(message), {program.source, span}, {}, {}};
-  for (std::size_t i = callers.size(); i-- > 0;)
-    finding.notes.push_back({"called from here", {program.source, callers[i]}});
+  Finding finding{&code, Severity::Error, std::move(message), {source, span}, {}, {}};
+  for (std::size_t i = callers.size(); i-- > 0;) finding.notes.push_back({"called from here", callers[i]});
   finding.notes.push_back({fmt::format("in program ({}, {}, {})", program_id[0], program_id[1], program_id[2]), {}});
   throw Halt{{kind, std::move(finding)}};
 }

@@ -65,8 +65,9 @@ class Context {
   domain::Memory& memory;
   RunState& run;
   std::uint32_t program_id[3] = {0, 0, 0};
-  Span span;                  // of what is being evaluated
-  std::vector<Span> callers;  // calls of jitted functions that are open, outermost first
+  SourcePtr source;            // of the function that is being evaluated
+  Span span;                   // of what is being evaluated
+  std::vector<Place> callers;  // calls of jitted functions that are open, outermost first
   Evaluator<D>* evaluator = nullptr;
 
  private:

@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "triton/tile/arith.h"
 #include "triton/tile/domains.h"
 #include "triton/tile/evaluator.h"
+#include "triton/tile/memory_args.h"
 
 namespace plumb::triton {
 
@@ -22,7 +23,7 @@ Value<D> from_constexpr(const Constexpr& constant) {
     // A type passed as a constexpr is spelled as in a source: "tl.float16". Other strings are strings.
     if (string->starts_with("tl.")) {
       if (const auto type = from_language_name(std::string_view(*string).substr(3)))
-        return TypeValue{{*type, false}, false};
+        return TypeValue{{*type, false}, false, {}};
     }
     return *string;
   }
@@ -47,20 +48,62 @@ void Evaluator<D>::bind_default(const Function::Parameter& parameter, Value<D>& 
   slot = eval(parameter.default_value);
 }
 
+// "tensordesc<fp16[64, 64]>": element type and block shape.
+template <class D>
+Value<D> Evaluator<D>::descriptor_argument(const Argument& argument) {
+  std::string_view text = argument.type;
+  const std::size_t begin = text.find('<'), bracket = text.find('['), end = text.find(']');
+  const bool is_good =
+      begin != text.npos && bracket != text.npos && end != text.npos && begin < bracket && bracket < end;
+  const std::optional<DType> type =
+      is_good ? from_signature_name(text.substr(begin + 1, bracket - begin - 1)) : std::nullopt;
+  if (!type) {
+    context_.unmodelled(kUnsupported, fmt::format("an argument of type `{}` is not supported", argument.type));
+  }
+  Descriptor made;
+  made.element = {*type, false};
+  made.base = argument.bits;
+  made.shape = argument.shape;
+  made.strides = argument.strides;
+  std::vector<Value<D>> extents;
+  Int128 extent = 0;
+  for (const char c : text.substr(bracket + 1, end - bracket)) {
+    if (c >= '0' && c <= '9') {
+      extent = extent * 10 + (c - '0');
+    } else if (c == ',' || c == ']') {
+      extents.push_back(std::exchange(extent, 0));
+    }
+  }
+  made.block = constexpr_shape(context_, std::span<const Value<D>>(extents));
+  check_descriptor(context_, made);
+  return std::shared_ptr<const Descriptor>(std::make_shared<Descriptor>(std::move(made)));
+}
+
 template <class D>
 Value<D> Evaluator<D>::kernel_argument(const Function::Parameter& parameter) {
   const auto found = context_.call.arguments.find(parameter.name);
   if (found == context_.call.arguments.end()) return {};
-  const Argument& argument = found->second;
   context_.span = parameter.span;
+  const Argument& argument = found->second;
+  if (parameter.is_constexpr && argument.type != "constexpr" && argument.type != "tuple") {
+    context_.fail(kCall, fmt::format("`{}` is a constexpr parameter, its argument a run-time value", parameter.name));
+  }
+  return from_argument(parameter, argument);
+}
+
+template <class D>
+Value<D> Evaluator<D>::from_argument(const Function::Parameter& parameter, const Argument& argument) {
   if (argument.type == "constexpr") return from_constexpr<D>(argument.constant);
+  if (argument.type == "tuple") {
+    std::vector<Value<D>> out;
+    for (const Argument& each : argument.elements) out.push_back(from_argument(parameter, each));
+    return tuple_of(std::move(out));
+  }
+  if (argument.type.starts_with("tensordesc")) return descriptor_argument(argument);
   const bool is_pointer = argument.type.starts_with('*');
   const std::optional<DType> type = from_signature_name(std::string_view(argument.type).substr(is_pointer ? 1 : 0));
   if (!type) {
     context_.unmodelled(kUnsupported, fmt::format("an argument of type `{}` is not supported", argument.type));
-  }
-  if (parameter.is_constexpr) {
-    context_.fail(kCall, fmt::format("`{}` is a constexpr parameter, its argument a run-time value", parameter.name));
   }
   // An integer argument equal to 1 is compile time to Triton's compiler.
   const std::vector<std::string>& not_specialized = function_->not_specialized;
@@ -97,8 +140,12 @@ Value<D> Evaluator<D>::call(const Function& function, std::vector<Value<D>> argu
     context_.fail(kCall, fmt::format("`{}` takes {} arguments", function.name, function.parameters.size()));
   }
   arguments.resize(function.slots.size());
+  if (function.has_rest && arguments[function.parameters.size() - 1].is_unset()) {
+    arguments[function.parameters.size() - 1] = tuple_of(std::vector<Value<D>>());
+  }
   const Span span = context_.span;
-  context_.callers.push_back(span);
+  const SourcePtr source = std::exchange(context_.source, function.source);
+  context_.callers.push_back({source, span});
   std::swap(slots_, arguments);
   const Function* caller = std::exchange(function_, &function);
   for (std::size_t i = 0; i < function.parameters.size(); ++i) bind_default(function.parameters[i], slots_[i]);
@@ -106,6 +153,7 @@ Value<D> Evaluator<D>::call(const Function& function, std::vector<Value<D>> argu
   function_ = caller;
   std::swap(slots_, arguments);
   context_.callers.pop_back();
+  context_.source = source;
   context_.span = span;
   return result;
 }
@@ -135,6 +183,7 @@ bool Evaluator<D>::run_node(const node::Evaluate& node, Span) {
 // An assigned number is a run-time scalar from then on, as in Triton's compiler.
 template <class D>
 Value<D> Evaluator<D>::sanitized(const Value<D>& value) {
+  if (function_->is_compile_time) return value;
   if (value.is_number()) return to_block(context_, value);
   if (const std::vector<Value<D>>* tuple = value.tuple()) {
     std::vector<Value<D>> out;
@@ -241,7 +290,7 @@ bool Evaluator<D>::run_node(const node::While& node, Span span) {
     bool is_runtime = false;
     if (!condition(node.test, "the condition of `while`", is_runtime)) break;
     const Slots before = remembered(node.assigned);
-    body(node.body);
+    if (body(node.body)) return true;
     check_carried(node.assigned, before, span, "the loop");
     context_.count(1);
   }
@@ -251,7 +300,7 @@ bool Evaluator<D>::run_node(const node::While& node, Span span) {
 
 template <class D>
 bool Evaluator<D>::run_node(const node::For& node, Span span) {
-  return node.is_static ? static_loop(node) : range_loop(node, span);
+  return node.is_static || (node.is_python && function_->is_compile_time) ? static_loop(node) : range_loop(node, span);
 }
 
 template <class D>
@@ -266,7 +315,7 @@ bool Evaluator<D>::static_loop(const node::For& node) {
   if (step == 0) context_.fail(kConstexpr, "the step of a range is zero");
   for (Int128 i = first; step > 0 ? i < last : i > last; i += step) {
     slots_[node.slot] = i;
-    body(node.body);
+    if (body(node.body)) return true;
     context_.count(1);
   }
   return false;

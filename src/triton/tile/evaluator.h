@@ -35,11 +35,15 @@ class Evaluator {
   void run();
   // A jitted function on positional arguments; what it returns, None without a return.
   Value<D> call(const Function& function, std::vector<Value<D>> arguments);
+  // A jitted function or a function of the table.
+  Value<D> call(const Value<D>& callee, std::vector<Value<D>> arguments);
 
  private:
   using Slots = std::vector<Value<D>>;
 
   Value<D> kernel_argument(const Function::Parameter& parameter);
+  Value<D> from_argument(const Function::Parameter& parameter, const Argument& argument);
+  Value<D> descriptor_argument(const Argument& argument);
   void bind_default(const Function::Parameter& parameter, Value<D>& slot);
 
   // True when the function returned; its value is then in `returned_`.
@@ -78,9 +82,18 @@ class Evaluator {
   Value<D> eval_node(const node::Call& node, Span span);
   Value<D> eval_node(const node::Subscript& node, Span span);
   Value<D> eval_node(const node::Tuple& node, Span span);
+  Value<D> eval_node(const node::Refused& node, Span span);
+  Value<D> eval_node(const node::InModule& node, Span span);
+  Value<D> eval_node(const node::Comprehension& node, Span span);
+  Value<D> eval_node(const node::Text& node, Span span);
+  Value<D> eval_node(const node::Walrus& node, Span span);
+  // A function of the table that was passed as a value.
+  Value<D> call_builtin(Op op, std::vector<std::pair<std::string, Value<D>>> arguments);
   Value<D> member_of_block(const BlockPtr<D>& block, Member member);
+  Value<D> member_of_descriptor(const Descriptor& descriptor, Member member);
   Value<D> member_of_type(const TypeValue& type, Member member);
   Value<D> tuple_item(const std::vector<Value<D>>& tuple, const node::Subscript& node);
+  Value<D> tuple_slice(const std::vector<Value<D>>& tuple, const Index& item);
   // A scalar condition of `if`, `while` or a ternary; `is_runtime` tells which kind it was.
   bool condition(const ExprPtr& expr, const char* what, bool& is_runtime);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "triton/tile/blocks.h"
+#include "triton/tile/ieee_rows.h"
 
 namespace plumb::triton {
 
@@ -89,6 +90,41 @@ class Access {
     std::byte bytes[8];
     std::memcpy(bytes, &word.bits, sizeof bytes);
     context_.domain.store(buffer, address - buffer.address, kSize, bytes, D::kHasTags ? word.tags : nullptr);
+  }
+
+  // As `load` and `store` of n elements that lie one after the other.
+  void load_run(std::uint64_t address, std::size_t n, Block<D>& out, std::size_t index) {
+    if constexpr (!D::kHasTags) {
+      if (const domain::Buffer* buffer = context_.memory.find(address, n * kSize)) {
+        const std::byte* from = buffer->bytes.get() + (address - buffer->address);
+        if constexpr (kIsReal) {
+          widen_row(kSize, false, n, from, out.reals.data() + index);
+        } else {
+          auto* to = out.ints.data() + index;
+          widen_row(kSize, is_signed(element_), n, from, reinterpret_cast<std::uint64_t*>(to));
+          if (element_ == DType::Int1) {
+            for (std::size_t i = 0; i < n; ++i) to[i] = to[i] != 0;
+          }
+        }
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) load(address + i * kSize, out, index + i);
+  }
+  void store_run(std::uint64_t address, std::size_t n, const Block<D>& value, std::size_t index) {
+    if constexpr (!D::kHasTags) {
+      domain::Buffer* buffer = value.undefined.empty() ? context_.memory.find(address, n * kSize) : nullptr;
+      if (buffer != nullptr) {
+        std::byte* to = buffer->bytes.get() + (address - buffer->address);
+        if constexpr (kIsReal) {
+          narrow_row(kSize, n, value.reals.data() + index, to);
+        } else {
+          narrow_row(kSize, n, reinterpret_cast<const std::uint64_t*>(value.ints.data() + index), to);
+        }
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) store(address + i * kSize, value, index + i, index + i);
   }
 
   // Elements that the mask leaves out without `other`, and unwritten memory.

@@ -2,6 +2,7 @@
 // Functions that are decided while the source is evaluated: Python's built-ins, assertions, hints, predicates on types.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -99,6 +100,107 @@ Value<D> op_python_len(Context<D>& context, Arguments<D>& arguments) {
 }
 
 template <class D>
+Value<D> op_python_tuple(Context<D>& context, Arguments<D>& arguments) {
+  if (arguments[0].tuple() == nullptr) context.fail(kType, "`tuple` takes a tuple");
+  return arguments[0];
+}
+
+template <class D>
+Value<D> op_python_isinstance(Context<D>& context, Arguments<D>& arguments) {
+  const Value<D>&value = arguments[0], &type = arguments[1];
+  if (const std::vector<Value<D>>* any = type.tuple()) {
+    for (const Value<D>& each : *any) {
+      Arguments<D> one;
+      one.values = {value, each};
+      if (truth(context, op_python_isinstance(context, one))) return true;
+    }
+    return false;
+  }
+  if (const auto* word = type.template get<node::EnumName>()) {
+    if (word->name == "tensor") return value.block() != nullptr;
+    if (word->name == "tuple") return value.tuple() != nullptr;
+    if (word->name == "block_type") {
+      return value.template get<TypeValue>() != nullptr && value.template get<TypeValue>()->is_block;
+    }
+  }
+  if (const Op* op = type.template get<Op>()) {
+    const bool is_compile_time = value.is_number() || value.is_none() || value.template get<std::string>() != nullptr ||
+                                 value.template get<TypeValue>() != nullptr;
+    switch (*op) {
+      case Op::constexpr_:
+        return is_compile_time;
+      case Op::dtype_of_name:
+        return value.template get<TypeValue>() != nullptr;
+      case Op::pointer_type:
+        return value.template get<TypeValue>() != nullptr && value.template get<TypeValue>()->type.is_pointer;
+      case Op::python_tuple:
+        return value.tuple() != nullptr;
+      default:
+        break;
+    }
+  }
+  context.unmodelled(kUnsupported, "`isinstance` with this type is not supported");
+}
+
+namespace {
+
+template <class D, class F>
+Value<D> of_number(Context<D>& context, const Value<D>& value, F f) {
+  const double* real = value.template get<double>();
+  const double x = real != nullptr ? *real : static_cast<double>(constexpr_integer(context, value, "the argument"));
+  const double result = f(x);
+  if (std::isnan(result)) context.fail(kConstexpr, "the argument is outside the function's domain");
+  return result;
+}
+
+}  // namespace
+
+template <class D>
+Value<D> op_python_log(Context<D>& context, Arguments<D>& arguments) {
+  return of_number(context, arguments[0], [](double x) { return std::log(x); });
+}
+template <class D>
+Value<D> op_python_log2(Context<D>& context, Arguments<D>& arguments) {
+  return of_number(context, arguments[0], [](double x) { return std::log2(x); });
+}
+template <class D>
+Value<D> op_python_sqrt(Context<D>& context, Arguments<D>& arguments) {
+  return of_number(context, arguments[0], [](double x) { return std::sqrt(x); });
+}
+template <class D>
+Value<D> op_python_exp(Context<D>& context, Arguments<D>& arguments) {
+  return of_number(context, arguments[0], [](double x) { return std::exp(x); });
+}
+
+template <class D>
+Value<D> op_log2_of(Context<D>& context, Arguments<D>& arguments) {
+  Int128 n = constexpr_integer(context, arguments[0], "the argument of `_log2`"), power = 0;
+  for (; n > 1; n >>= 1) ++power;
+  return power;
+}
+template <class D>
+Value<D> op_is_power_of_two(Context<D>& context, Arguments<D>& arguments) {
+  const Int128 n = constexpr_integer(context, arguments[0], "the argument");
+  return n != 0 && (n & (n - 1)) == 0;
+}
+template <class D>
+Value<D> op_get_int_dtype(Context<D>& context, Arguments<D>& arguments) {
+  const Int128 width = constexpr_integer(context, arguments[0], "the width of an integer type");
+  const bool has_sign = constexpr_flag(context, arguments[1], true);
+  const std::string word =
+      fmt::format("{}int{}", has_sign || width == 1 ? "" : "u", static_cast<int>(std::min<Int128>(width, 128)));
+  const std::optional<DType> type = from_language_name(word);
+  if (!type) context.fail(kType, fmt::format("there is no type {}", word));
+  return TypeValue{{*type, false}, false, {}};
+}
+template <class D>
+Value<D> op_dtype_of_name(Context<D>& context, Arguments<D>& arguments) {
+  const std::optional<DType> type = from_signature_name(constexpr_text(context, arguments[0], "the name of a type"));
+  if (!type) context.unmodelled(kUnsupported, "this type is not supported");
+  return TypeValue{{*type, false}, false, {}};
+}
+
+template <class D>
 Value<D> op_constexpr_(Context<D>& context, Arguments<D>& arguments) {
   if (arguments[0].block() != nullptr) context.fail(kConstexpr, "a run-time value is no `tl.constexpr`");
   return arguments[0];
@@ -136,6 +238,20 @@ Value<D> op_debug_barrier(Context<D>&, Arguments<D>&) {
   return None{};
 }
 
+// Programmatic dependent launch: when a kernel starts, not what it computes.
+template <class D>
+Value<D> op_launch_control(Context<D>&, Arguments<D>&) {
+  return None{};
+}
+template <class D>
+Value<D> op_is_cuda(Context<D>&, Arguments<D>&) {
+  return true;
+}
+template <class D>
+Value<D> op_is_hip(Context<D>&, Arguments<D>&) {
+  return false;
+}
+
 template <class D>
 Value<D> op_assume(Context<D>& context, Arguments<D>& arguments) {
   const Block<D>* block = arguments[0].block();
@@ -168,7 +284,7 @@ template <class D>
 Value<D> op_pointer_type(Context<D>& context, Arguments<D>& arguments) {
   const Type element = constexpr_type(context, arguments[0]);
   if (element.is_pointer) context.unmodelled(kUnsupported, "a pointer to pointers is not supported");
-  return TypeValue{{element.element, true}, false};
+  return TypeValue{{element.element, true}, false, {}};
 }
 
 #define PLUMB_TRITON_PREDICATE(id, claim)                          \
@@ -184,11 +300,43 @@ PLUMB_TRITON_PREDICATE(is_int_signed, is_signed(of))
 PLUMB_TRITON_PREDICATE(is_int_unsigned, is_unsigned(of))
 PLUMB_TRITON_PREDICATE(is_bool, of == DType::Int1)
 PLUMB_TRITON_PREDICATE(is_fp8, plumb::triton::is_fp8(of))
+PLUMB_TRITON_PREDICATE(is_int8, of == DType::Int8)
+PLUMB_TRITON_PREDICATE(is_int16, of == DType::Int16)
+PLUMB_TRITON_PREDICATE(is_int32, of == DType::Int32)
+PLUMB_TRITON_PREDICATE(is_int64, of == DType::Int64)
+PLUMB_TRITON_PREDICATE(is_uint8, of == DType::UInt8)
+PLUMB_TRITON_PREDICATE(is_uint16, of == DType::UInt16)
+PLUMB_TRITON_PREDICATE(is_uint32, of == DType::UInt32)
+PLUMB_TRITON_PREDICATE(is_uint64, of == DType::UInt64)
+PLUMB_TRITON_PREDICATE(is_fp8e4nv, of == DType::Fp8E4Nv)
+PLUMB_TRITON_PREDICATE(is_fp8e5, of == DType::Fp8E5)
 PLUMB_TRITON_PREDICATE(is_fp16, of == DType::Fp16)
 PLUMB_TRITON_PREDICATE(is_bf16, of == DType::BF16)
 PLUMB_TRITON_PREDICATE(is_fp32, of == DType::Fp32)
 PLUMB_TRITON_PREDICATE(is_fp64, of == DType::Fp64)
 #undef PLUMB_TRITON_PREDICATE
+// No value here has one of these types; a name of one may be asked.
+template <class D>
+Value<D> op_is_other_fp8(Context<D>& context, Arguments<D>& arguments) {
+  type_argument(context, arguments[0]);
+  return false;
+}
+
+template <class D>
+Value<D> op_is_block(Context<D>& context, Arguments<D>& arguments) {
+  const auto* type = arguments[0].template get<TypeValue>();
+  if (type == nullptr) context.fail(kType, "this method is of types");
+  return type->is_block;
+}
+template <class D>
+Value<D> op_get_block_shapes(Context<D>& context, Arguments<D>& arguments) {
+  const auto* type = arguments[0].template get<TypeValue>();
+  if (type == nullptr) context.fail(kType, "this method is of types");
+  std::vector<Value<D>> extents;
+  for (unsigned axis = 0; axis < type->shape.rank; ++axis) extents.push_back(Int128{type->shape[axis]});
+  return tuple_of(std::move(extents));
+}
+
 template <class D>
 Value<D> op_is_ptr(Context<D>& context, Arguments<D>& arguments) {
   return type_argument(context, arguments[0]).is_pointer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise functions and the matrix product.
+// Elementwise functions.
 #include <fmt/format.h>
 
 #include "triton/tile/arith.h"
@@ -63,13 +63,38 @@ Pair<D> float_pair(Context<D>& context, const Value<D>& x, const Value<D>& y, co
 
 }  // namespace
 
+// The commonest of them as rows, where floats are bits.
+template <class D, class F>
+Value<D> function_row(Context<D>& context, Arguments<D>& arguments, const char* called, RealFunction which, F f) {
+  if constexpr (!D::kHasTags) {
+    const Block<D>* x = arguments[0].block();
+    if (x != nullptr && x->type == Type{DType::Fp32, false}) {
+      auto out = new_block<D>(x->type, x->shape);
+      f32_function_row(which, x->size(), x->reals.data(), out->reals.data());
+      out->undefined = x->undefined;
+      context.count(x->size());
+      return BlockPtr<D>(std::move(out));
+    }
+  }
+  return function(context, arguments, called, f);
+}
+
+template <class D>
+Value<D> op_exp(Context<D>& context, Arguments<D>& arguments) {
+  return function_row(context, arguments, "exp", RealFunction::Exp,
+                      [&d = context.domain](Format f, auto x) { return d.exp(f, x); });
+}
+template <class D>
+Value<D> op_exp2(Context<D>& context, Arguments<D>& arguments) {
+  return function_row(context, arguments, "exp2", RealFunction::Exp2,
+                      [&d = context.domain](Format f, auto x) { return d.ex2(f, x, approximate<D>()); });
+}
+
 #define PLUMB_TRITON_FUNCTION(id, call)                                                                 \
   template <class D>                                                                                    \
   Value<D> op_##id(Context<D>& context, Arguments<D>& arguments) {                                      \
     return function(context, arguments, #id, [&d = context.domain](Format f, auto x) { return call; }); \
   }
-PLUMB_TRITON_FUNCTION(exp, d.exp(f, x))
-PLUMB_TRITON_FUNCTION(exp2, d.ex2(f, x, approximate<D>()))
 PLUMB_TRITON_FUNCTION(log, d.log(f, x))
 PLUMB_TRITON_FUNCTION(log2, d.lg2(f, x, approximate<D>()))
 PLUMB_TRITON_FUNCTION(sqrt, d.sqrt(f, x, approximate<D>()))
@@ -82,6 +107,7 @@ PLUMB_TRITON_FUNCTION(tanh, d.tanh(f, x, approximate<D>()))
 PLUMB_TRITON_FUNCTION(floor, d.floor(f, x))
 PLUMB_TRITON_FUNCTION(ceil, d.ceil(f, x))
 PLUMB_TRITON_FUNCTION(rint, d.rint(f, x))
+PLUMB_TRITON_FUNCTION(trunc, d.trunc(f, x))
 #undef PLUMB_TRITON_FUNCTION
 
 // 1 / (1 + exp(-x)), with Triton's `-x` = 0 - x.
@@ -155,6 +181,18 @@ Value<D> op_clamp(Context<D>& context, Arguments<D>& arguments) {
   return out;
 }
 
+#define PLUMB_TRITON_OPERATOR(id, op)                              \
+  template <class D>                                               \
+  Value<D> op_##id(Context<D>& context, Arguments<D>& arguments) { \
+    return binary(context, op, arguments[0], arguments[1]);        \
+  }
+PLUMB_TRITON_OPERATOR(add, BinaryOp::Add)
+PLUMB_TRITON_OPERATOR(sub, BinaryOp::Sub)
+PLUMB_TRITON_OPERATOR(mul, BinaryOp::Mul)
+PLUMB_TRITON_OPERATOR(bit_or, BinaryOp::Or)
+PLUMB_TRITON_OPERATOR(bit_xor, BinaryOp::Xor)
+#undef PLUMB_TRITON_OPERATOR
+
 template <class D>
 Value<D> op_fma(Context<D>& context, Arguments<D>& arguments) {
   Pair<D> pair = combine(context, arguments[0], arguments[1], false, false);
@@ -207,142 +245,6 @@ Value<D> op_cdiv(Context<D>& context, Arguments<D>& arguments) {
   const Value<D>&x = arguments[0], &div = arguments[1];
   const Value<D> below = binary(context, BinaryOp::Sub, div, Value<D>(Int128{1}));
   return binary(context, BinaryOp::FloorDiv, binary(context, BinaryOp::Add, x, below), div);
-}
-
-// --- the matrix product ----------------------------------------------------------------------------------------------
-
-namespace {
-
-struct Extents {
-  std::uint32_t batch = 1, m = 0, n = 0, k = 0;
-};
-
-template <class D>
-Extents dot_extents(Context<D>& context, const Shape& a, const Shape& b) {
-  const bool is_good = a.rank == b.rank && (a.rank == 2 || a.rank == 3);
-  if (!is_good) context.fail(kType, fmt::format("`tl.dot` of shapes {} and {}", text(a), text(b)));
-  const unsigned last = a.rank - 1u;
-  const bool fits = a[last] == b[last - 1] && (a.rank == 2 || a[0] == b[0]);
-  if (!fits) context.fail(kType, fmt::format("`tl.dot` of shapes {} and {}: they do not match", text(a), text(b)));
-  return {a.rank == 3 ? a[0] : 1, a[last - 1], b[last], a[last]};
-}
-
-template <class D>
-DType dot_result(Context<D>& context, DType a, DType b, const Value<D>& out_dtype) {
-  const bool is_fp8_pair = is_fp8(a) && is_fp8(b);
-  if (a != b && !is_fp8_pair) {
-    context.fail(kType, fmt::format("`tl.dot` of {} and {}: the types differ", language_name(a), language_name(b)));
-  }
-  const DType asked =
-      out_dtype.is_unset() || out_dtype.is_none() ? DType::Fp32 : constexpr_type(context, out_dtype).element;
-  switch (a) {
-    case DType::Int8:
-      return DType::Int32;
-    case DType::Fp64:
-      return DType::Fp64;
-    case DType::Fp32:
-    case DType::BF16:
-      return DType::Fp32;
-    case DType::Fp16:
-    case DType::Fp8E4Nv:
-    case DType::Fp8E5:
-      if (asked == DType::Fp32 || asked == DType::Fp16) return asked;
-      context.fail(kType, fmt::format("`tl.dot` with `out_dtype` {}", language_name(asked)));
-    default:
-      context.fail(kType, fmt::format("`tl.dot` of {}", language_name(a)));
-  }
-}
-
-// How f32 operands are read: tf32 unless the source asks for ieee.
-template <class D>
-Format operand_format(Context<D>& context, DType type, Arguments<D>& arguments) {
-  if (type != DType::Fp32) return format(type);
-  const std::string precision = constexpr_text(context, arguments[3], "`input_precision`");
-  if (precision.empty()) return constexpr_flag(context, arguments[4], true) ? Format::Tf32 : Format::F32;
-  if (precision == "tf32") return Format::Tf32;
-  if (precision == "ieee") return Format::F32;
-  context.unmodelled(kUnsupported, fmt::format("the input precision `{}` is not supported", precision));
-}
-
-// Operands as a product reads them. Which way tf32 rounds is not the source's to say: cutting bits off is the coarsest
-// that it allows. `cut` keeps the rounded ones.
-template <class D>
-const typename D::Real* operands(Context<D>& context, const Block<D>& block, Format format,
-                                 std::vector<typename D::Real>& cut) {
-  if (format != Format::Tf32) return block.reals.data();
-  cut.reserve(block.reals.size());
-  for (const typename D::Real& real : block.reals) {
-    cut.push_back(context.domain.convert(Format::Tf32, Format::F32, real, {.round = domain::Round::Rz}));
-  }
-  return cut.data();
-}
-
-// An undefined element of a reaches its row of the product, one of b its column.
-template <class D>
-void spread_dot_undefined(Block<D>& out, const Block<D>& a, const Block<D>& b, const Block<D>* acc, const Extents& e) {
-  if (acc != nullptr) out.undefined = acc->undefined;
-  if (a.undefined.empty() && b.undefined.empty()) return;
-  out.undefined.resize(out.size());
-  for (std::size_t batch = 0; batch < e.batch; ++batch) {
-    for (std::size_t i = 0; i < std::size_t{e.m} * e.n; ++i) {
-      bool any = false;
-      for (std::size_t k = 0; k < e.k && !any; ++k) {
-        any = (!a.undefined.empty() && a.undefined[(batch * e.m + i / e.n) * e.k + k] != 0) ||
-              (!b.undefined.empty() && b.undefined[(batch * e.k + k) * e.n + i % e.n] != 0);
-      }
-      out.undefined[batch * e.m * e.n + i] |= any;
-    }
-  }
-}
-
-}  // namespace
-
-template <class D>
-Value<D> op_dot(Context<D>& context, Arguments<D>& arguments) {
-  const BlockPtr<D> a = to_block(context, arguments[0]), b = to_block(context, arguments[1]);
-  if (a->is_pointer() || b->is_pointer()) context.fail(kType, "`tl.dot` of pointers");
-  const Extents extents = dot_extents(context, a->shape, b->shape);
-  const Type type{dot_result(context, a->type.element, b->type.element, arguments[6]), false};
-  auto out = new_block<D>(type, a->shape);
-  out->shape.dims[a->shape.rank - 1u] = extents.n;
-  BlockPtr<D> acc;
-  if (arguments.has(2)) {
-    acc = to_block(context, arguments[2]);
-    if (!(acc->type == type) || !(acc->shape == out->shape)) {
-      context.fail(kType, fmt::format("the accumulator is {}{}, the product {}{}", name(acc->type), text(acc->shape),
-                                      name(type), text(out->shape)));
-    }
-    out->ints = acc->ints;
-    out->reals = acc->reals;
-  } else if (out->is_real()) {
-    out->reals.assign(out->size(), context.domain.constant(format(type.element), 0));
-  } else {
-    out->ints.assign(out->size(), 0);
-  }
-  const std::size_t a_size = std::size_t{extents.m} * extents.k, b_size = std::size_t{extents.k} * extents.n;
-  const std::size_t c_size = std::size_t{extents.m} * extents.n;
-  context.count(extents.batch * c_size * extents.k);
-  domain::DotShape shape{.m = extents.m, .n = extents.n, .k = extents.k, .kind = domain::DotKind::TritonDot};
-  if (out->is_real()) {
-    shape.a = operand_format(context, a->type.element, arguments);
-    shape.b = operand_format(context, b->type.element, arguments);
-    shape.acc = format(type.element);
-  }
-  std::vector<typename D::Real> cut_a, cut_b;
-  const auto* a_reals = operands(context, *a, shape.a, cut_a);
-  const auto* b_reals = operands(context, *b, shape.b, cut_b);
-  for (std::size_t batch = 0; batch < extents.batch; ++batch) {
-    if (out->is_real()) {
-      auto* c = out->reals.data() + batch * c_size;
-      context.domain.dot(shape, a_reals + batch * a_size, b_reals + batch * b_size, c, c);
-    } else {
-      int_dot(extents.m, extents.n, extents.k, a->ints.data() + batch * a_size, b->ints.data() + batch * b_size,
-              out->ints.data() + batch * c_size);
-    }
-  }
-  context.check();
-  spread_dot_undefined(*out, *a, *b, acc.get(), extents);
-  return BlockPtr<D>(std::move(out));
 }
 
 #define PLUMB_TRITON_CHAPTER 3

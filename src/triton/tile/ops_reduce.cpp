@@ -225,13 +225,6 @@ Value<D> integer_reduction(Context<D>& context, Arguments<D>& arguments, IntOp o
 // --- reductions and scans by a function of the source ---------------------------------------------------------------
 
 template <class D>
-const Function& combine_function(Context<D>& context, const Value<D>& value) {
-  const auto* function = value.template get<const Function*>();
-  if (function == nullptr) context.fail(kType, "the combining function is no jitted function of this module");
-  return **function;
-}
-
-template <class D>
 std::vector<BlockPtr<D>> blocks_of(Context<D>& context, const Value<D>& input) {
   std::vector<BlockPtr<D>> out;
   if (const std::vector<Value<D>>* tuple = input.tuple()) {
@@ -257,7 +250,7 @@ BlockPtr<D> slice(const Block<D>& block, unsigned axis, std::uint32_t first, std
 }
 
 template <class D>
-std::vector<BlockPtr<D>> combined(Context<D>& context, const Function& function, const std::vector<BlockPtr<D>>& left,
+std::vector<BlockPtr<D>> combined(Context<D>& context, const Value<D>& function, const std::vector<BlockPtr<D>>& left,
                                   const std::vector<BlockPtr<D>>& right) {
   std::vector<Value<D>> arguments;
   for (const BlockPtr<D>& each : left) arguments.emplace_back(each);
@@ -274,7 +267,7 @@ std::vector<BlockPtr<D>> combined(Context<D>& context, const Function& function,
     out[i] = broadcast_to(context, out[i], left[i]->shape);
     is_good = out[i]->type == left[i]->type;
   }
-  if (!is_good) context.fail(kType, fmt::format("`{}` does not return what it combines", function.name));
+  if (!is_good) context.fail(kType, "the combining function does not return what it combines");
   return out;
 }
 
@@ -294,8 +287,12 @@ Value<D> op_sum(Context<D>& context, Arguments<D>& arguments) {
   const Reduction<D> r = reduction(context, block, arguments[1], arguments[2]);
   if (!block->is_real()) return reduce_integers(context, r, IntOp::Add);
   const Format f = format(block->type.element);
-  return reduce_reals(context, r,
-                      [&](const typename D::Real* from, std::size_t n) { return context.domain.sum(f, from, n); });
+  return reduce_reals(context, r, [&](const typename D::Real* from, std::size_t n) {
+    if constexpr (!D::kHasTags) {
+      if (f == Format::F32) return f32_sum(n, from);
+    }
+    return context.domain.sum(f, from, n);
+  });
 }
 
 template <class D>
@@ -327,7 +324,7 @@ Value<D> op_reduce_or(Context<D>& context, Arguments<D>& arguments) {
 template <class D>
 Value<D> op_reduce(Context<D>& context, Arguments<D>& arguments) {
   const bool keeps = constexpr_flag(context, arguments[3], false);
-  const Function& function = combine_function(context, arguments[2]);
+  const Value<D>& function = arguments[2];
   std::vector<BlockPtr<D>> blocks = blocks_of(context, arguments[0]);
   const bool is_flat = !arguments.has(1);
   if (is_flat) {
@@ -418,7 +415,7 @@ Value<D> op_cumprod(Context<D>& context, Arguments<D>& arguments) {
 
 template <class D>
 Value<D> op_associative_scan(Context<D>& context, Arguments<D>& arguments) {
-  const Function& function = combine_function(context, arguments[2]);
+  const Value<D>& function = arguments[2];
   const std::vector<BlockPtr<D>> blocks = blocks_of(context, arguments[0]);
   const unsigned axis = constexpr_axis(context, arguments[1], blocks[0]->shape.rank);
   const bool is_reverse = constexpr_flag(context, arguments[3], false);

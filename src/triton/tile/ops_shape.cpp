@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "triton/tile/arith.h"
 #include "triton/tile/domains.h"
@@ -151,6 +152,17 @@ Value<D> op_cast(Context<D>& context, Arguments<D>& arguments) {
 }
 
 template <class D>
+Value<D> op_to_tensor(Context<D>& context, Arguments<D>& arguments) {
+  return to_block(context, arguments[0]);
+}
+template <class D>
+Value<D> op_item(Context<D>& context, Arguments<D>& arguments) {
+  const BlockPtr<D> block = to_block(context, arguments[0]);
+  if (block->size() != 1) context.fail(kType, fmt::format("`item` of a block of shape {}", text(block->shape)));
+  return reshaped(block, Shape{});
+}
+
+template <class D>
 Value<D> op_broadcast_to(Context<D>& context, Arguments<D>& arguments) {
   const Shape shape = constexpr_shape(context, std::span<const Value<D>>(arguments.rest));
   const BlockPtr<D> block = to_block(context, arguments[0]);
@@ -181,6 +193,22 @@ Value<D> op_expand_dims(Context<D>& context, Arguments<D>& arguments) {
   Shape shape;
   unsigned from = 0;
   for (const bool each : is_new) shape.push(each ? 1 : block->shape[from++]);
+  return reshaped(block, shape);
+}
+
+template <class D>
+Value<D> op_unsqueeze(Context<D>& context, Arguments<D>& arguments) {
+  return op_expand_dims(context, arguments);
+}
+template <class D>
+Value<D> op_squeeze(Context<D>& context, Arguments<D>& arguments) {
+  const BlockPtr<D> block = to_block(context, arguments[0]);
+  const unsigned axis = constexpr_axis(context, arguments[1], block->shape.rank);
+  if (block->shape[axis] != 1) context.fail(kType, "an axis of extent 1 is squeezed");
+  Shape shape;
+  for (unsigned each = 0; each < block->shape.rank; ++each) {
+    if (each != axis) shape.push(block->shape[each]);
+  }
   return reshaped(block, shape);
 }
 
@@ -249,6 +277,64 @@ Value<D> op_interleave(Context<D>& context, Arguments<D>& arguments) {
   shape.dims[shape.rank] = 0;
   shape.dims[shape.rank - 1u] *= 2;
   return reshaped(woven, shape);
+}
+
+// One block after the other along an axis (0 unless `dim` says).
+template <class D>
+Value<D> op_cat(Context<D>& context, Arguments<D>& arguments) {
+  const BlockPtr<D> a = to_block(context, arguments[0]), b = to_block(context, arguments[1]);
+  if (constexpr_flag(context, arguments[2], false)) {
+    context.unmodelled(kUnsupported, "`can_reorder=True` leaves the order open and is not supported");
+  }
+  const bool fits = a->type == b->type && a->shape == b->shape && a->shape.rank != 0;
+  if (!fits) {
+    context.fail(kType,
+                 fmt::format("`cat` of {}{} and {}{}", name(a->type), text(a->shape), name(b->type), text(b->shape)));
+  }
+  if (a->is_abstract() || b->is_abstract()) context.unmodelled(kData, "conditions on abstract data are joined");
+  const Value<D> first(Int128{0});
+  const unsigned axis = constexpr_axis(context, arguments.has(3) ? arguments[3] : first, a->shape.rank);
+  auto out = std::make_shared<Block<D>>();
+  out->type = a->type;
+  out->shape = a->shape;
+  out->shape.dims[axis] *= 2;
+  std::size_t inner = 1;
+  for (unsigned each = axis; each < a->shape.rank; ++each) inner *= a->shape[each];
+  const std::size_t size = out->size();
+  context.count(size);
+  const auto append = [&](const auto& x, const auto& y, auto& to) {
+    if (x.empty() && y.empty()) return;
+    to.resize(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t group = i / (2 * inner), at = i % (2 * inner);
+      const auto& from = at < inner ? x : y;
+      to[i] = from.empty() ? std::remove_cvref_t<decltype(to[i])>{} : from[group * inner + at % inner];
+    }
+  };
+  append(a->ints, b->ints, out->ints);
+  append(a->reals, b->reals, out->reals);
+  append(a->undefined, b->undefined, out->undefined);
+  return BlockPtr<D>(std::move(out));
+}
+
+// Row-major indices of a matrix as column-major ones inside groups of `size_g` rows.
+template <class D>
+Value<D> op_swizzle2d(Context<D>& context, Arguments<D>& arguments) {
+  const auto op = [&](BinaryOp what, const Value<D>& a, const Value<D>& b) { return binary(context, what, a, b); };
+  const Value<D>&i = arguments[0], &j = arguments[1], &size_i = arguments[2], &size_j = arguments[3];
+  Value<D> group_rows = arguments[4];
+  // Names that a function assigns are run-time scalars.
+  const auto scalar_of = [&](const Value<D>& value) { return Value<D>(to_block(context, value)); };
+  Value<D> ij = scalar_of(op(BinaryOp::Add, op(BinaryOp::Mul, i, size_j), j));
+  const Value<D> group = scalar_of(op(BinaryOp::Mul, group_rows, size_j));
+  const Value<D> group_id = scalar_of(op(BinaryOp::FloorDiv, ij, group));
+  const Value<D> first_row = scalar_of(op(BinaryOp::Mul, group_id, group_rows));
+  Arguments<D> least;
+  least.values = {op(BinaryOp::Sub, size_i, first_row), group_rows, {}};
+  group_rows = op_minimum(context, least);
+  ij = op(BinaryOp::Mod, ij, group);
+  return tuple_of(std::vector<Value<D>>{op(BinaryOp::Add, first_row, op(BinaryOp::Mod, ij, group_rows)),
+                                        op(BinaryOp::FloorDiv, ij, group_rows)});
 }
 
 template <class D>

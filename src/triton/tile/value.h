@@ -68,9 +68,18 @@ struct Descriptor {
   bool pads_with_nan = false;
 };
 
+// tl.make_block_ptr: a block of a tensor, by value. Shape, strides and offsets are in elements.
+struct BlockPointer {
+  Type element;  // of the memory
+  std::uint64_t base = 0;
+  std::vector<std::int64_t> shape, strides, offsets;
+  Shape block;
+};
+
 struct TypeValue {
   Type type;
   bool is_block = false;  // `x.type` of a block: `.element_ty` and `.scalar` give the type of its elements
+  Shape shape;            // of a block
   friend bool operator==(const TypeValue&, const TypeValue&) = default;
 };
 
@@ -84,7 +93,7 @@ using TuplePtr = std::shared_ptr<const std::vector<Value<D>>>;
 template <class D>
 struct Value {
   std::variant<Unset, None, bool, Int128, double, std::string, TypeValue, const Function*, Op, node::EnumName,
-               TuplePtr<D>, BlockPtr<D>, std::shared_ptr<const Descriptor>>
+               TuplePtr<D>, BlockPtr<D>, std::shared_ptr<const Descriptor>, std::shared_ptr<const BlockPointer>>
       data;
 
   Value() = default;
