@@ -10,7 +10,8 @@ os.environ["TRITON_INTERPRET"] = "1"
 import numpy as np  # noqa: E402
 
 NAMES = {"*fp32": "float32", "*fp64": "float64", "*fp16": "float16", "*bf16": "bfloat16", "*fp8e4nv": "float8_e4m3fn",
-         "*fp8e5": "float8_e5m2", "*i8": "int8", "*i16": "int16", "*i32": "int32", "*i64": "int64", "*u8": "uint8"}
+         "*fp8e5": "float8_e5m2", "*i8": "int8", "*i16": "int16", "*i32": "int32", "*i64": "int64", "*u8": "uint8", "*u16": "uint16",
+         "*u32": "uint32", "*u64": "uint64", "*i1": "bool"}
 
 
 class Storage:
