@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// `plumb worker`, `test` and `bench` around a driver without a card: what is told, killed, restarted, and left behind.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "gpu/job.h"
+#include "gpu/process.h"
+#include "gpu/shared_memory.h"
+
+namespace plumb::gpu {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint32_t kCount = 1000;
+
+std::string ptx(const std::string& word) {
+  return "// fake: " + word +
+         "\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 x, .param .u64 y, .param .u64 "
+         "out, .param .u32 n)\n{\n  ret;\n}\n";
+}
+
+std::vector<std::string> command() { return {PLUMB_BINARY, "worker", "--driver", FAKE_DRIVER}; }
+
+// A job with two launches of a kernel that the fake driver plays.
+struct Fixture {
+  std::unique_ptr<SharedMemory> inputs = SharedMemory::make(8 * kCount), outputs = SharedMemory::make(4 * kCount);
+  TestJob job;
+
+  explicit Fixture(const std::string& word) {
+    auto* values = reinterpret_cast<float*>(inputs->data());
+    for (std::uint32_t i = 0; i < 2 * kCount; ++i) values[i] = static_cast<float>(i);
+    job.launch.ptx = ptx(word);
+    job.launch.entry = "add";
+    job.launch.params = {{ParamValue::Kind::Buffer, 0, {}},
+                         {ParamValue::Kind::Buffer, 1, {}},
+                         {ParamValue::Kind::Buffer, 2, {}},
+                         {ParamValue::Kind::Bytes, 0, std::string("\xe8\x03\0\0\0\0\0\0", 8)}};
+    job.buffers = {{"x", 4 * kCount, Role::In, 4}, {"y", 4 * kCount, Role::In, 4}, {"out", 4 * kCount, Role::Out, 4}};
+    job.inputs = {inputs->path()};
+    job.steps = {{0, true, 0xff, 0xff, true, outputs->path()}, {0, false, 0x7d, 0xff, true, outputs->path()}};
+    job.launch_seconds = 0.3;
+  }
+  Json ask(WorkerProcess& worker) const { return worker.ask(to_json(job), 20); }
+};
+
+TEST(Worker, RunsAJobAndHandsTheOutputsBack) {
+  WorkerProcess worker(command());
+  const Fixture fixture("add");
+  const Json answer = fixture.ask(worker);
+  ASSERT_EQ(answer["status"], "done") << answer.dump();
+  EXPECT_EQ(answer["steps"].size(), 2u);
+  const auto* sums = reinterpret_cast<const float*>(fixture.outputs->data());
+  for (std::uint32_t i = 0; i < kCount; ++i) EXPECT_EQ(sums[i], static_cast<float>(kCount + 2 * i));
+  for (const Json& step : answer["steps"]) {
+    EXPECT_TRUE(step["guard"].empty());
+    EXPECT_TRUE(step["mutated"].empty());
+  }
+}
+
+TEST(Worker, OutputsThatNothingWritesKeepThePoisonOfTheirLaunch) {
+  WorkerProcess worker(command());
+  const Fixture fixture("nothing");
+  ASSERT_EQ(fixture.ask(worker)["status"], "done");
+  for (std::uint32_t i = 0; i < 4 * kCount; ++i) EXPECT_EQ(fixture.outputs->data()[i], std::byte{0x7d});
+}
+
+TEST(Worker, SaysWhichInputWasWrittenAndWhichGuard) {
+  WorkerProcess worker(command());
+  const Json mutated = Fixture("mutate").ask(worker);
+  // The first element of x is 0 already, so that writing 0 changes nothing; with another input it shows.
+  Fixture other("mutate");
+  reinterpret_cast<float*>(other.inputs->data())[0] = 5;
+  const Json seen = other.ask(worker);
+  EXPECT_TRUE(mutated["steps"][0]["mutated"].empty());
+  ASSERT_EQ(seen["steps"][0]["mutated"].size(), 1u);
+  EXPECT_EQ(seen["steps"][0]["mutated"][0]["buffer"], "x");
+  const Json before = Fixture("before").ask(worker);
+  ASSERT_EQ(before["steps"][0]["guard"].size(), 1u);
+  EXPECT_EQ(before["steps"][0]["guard"][0]["offset"], -4);
+}
+
+TEST(Worker, AHangAFaultAndACrashEndItAndTheNextJobPasses) {
+  WorkerProcess worker(command());
+  for (const auto& [word, status] : {std::pair{"hang", "timeout"}, {"fault", "fault"}, {"abort", "worker"}}) {
+    EXPECT_EQ(Fixture(word).ask(worker)["status"], status) << word;
+    EXPECT_EQ(Fixture("add").ask(worker)["status"], "done") << "after " << word;
+  }
+  EXPECT_EQ(worker.starts(), 4u);
+}
+
+TEST(Worker, ARefusedLaunchIsToldAndTheWorkerStays) {
+  WorkerProcess worker(command());
+  EXPECT_EQ(Fixture("refuse").ask(worker)["status"], "launch");
+  EXPECT_EQ(Fixture("invalid").ask(worker)["status"], "compile");
+  Fixture fewer("add");
+  fewer.job.launch.params.pop_back();
+  EXPECT_EQ(fewer.ask(worker)["status"], "params");
+  EXPECT_EQ(Fixture("add").ask(worker)["status"], "done");
+  EXPECT_EQ(worker.starts(), 1u);
+}
+
+TEST(Worker, WhatAKernelPrintsIsNoAnswer) {
+  WorkerProcess worker(command());
+  const Json answer = Fixture("spam").ask(worker);
+  EXPECT_EQ(answer["status"], "done");
+  EXPECT_EQ(answer["steps"].size(), 2u);
+  EXPECT_EQ(Fixture("add").ask(worker)["steps"].size(), 2u);
+}
+
+TEST(Worker, JobsThatCannotBeReadAreRefusedAndTheWorkerStays) {
+  WorkerProcess worker(command());
+  EXPECT_EQ(worker.ask({{"op", "dance"}}, 10)["status"], "protocol");
+  EXPECT_EQ(worker.ask({{"op", "test"}}, 10)["status"], "protocol");
+  EXPECT_EQ(worker.ask({{"op", "facts"}}, 10)["card"]["name"], "fake card");
+  EXPECT_EQ(worker.starts(), 1u);
+}
+
+TEST(Worker, WithoutADriverItSaysSo) {
+  WorkerProcess worker({PLUMB_BINARY, "worker", "--driver", "/nowhere/libcuda.so"});
+  EXPECT_EQ(worker.ask({{"op", "facts"}}, 10)["status"], "none");
+}
+
+struct Ended {
+  int code = -1;
+  std::string output;
+};
+
+Ended run(const std::string& arguments) {
+  Ended out;
+  std::FILE* pipe = ::popen((std::string(PLUMB_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
+  std::array<char, 4096> block{};
+  for (std::size_t got; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) out.output.append(block.data(), got);
+  out.code = WEXITSTATUS(::pclose(pipe));
+  return out;
+}
+
+// A candidate file for suite/vector_add that the fake driver plays as `word`.
+class Candidate {
+ public:
+  explicit Candidate(const std::string& word) : path_(::testing::TempDir() + "fake_" + word + ".ptx") {
+    std::ofstream(path_) << "//! entry = \"add\"\n//! grid = [\"cdiv(n, 256)\"]\n//! block = [256]\n"
+                            "//! params = [\"x_ptr\", \"y_ptr\", \"out_ptr\", \"n\"]\n"
+                         << ptx(word);
+  }
+  std::string arguments(const std::string& command) const {
+    return command + " " + PLUMB_SOURCE_DIR + "/suite/vector_add " + path_ + " --driver " + FAKE_DRIVER;
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST(TestCommand, HoldsForTheSumAndRejectsEachDefectForItsReason) {
+  const Ended good = run(Candidate("add").arguments("test"));
+  EXPECT_EQ(good.code, 0) << good.output;
+  for (const auto& [word, code] :
+       {std::pair{"nothing", "gpu.unwritten"}, {"wrong", "gpu.wrong"}, {"mutate", "gpu.mutated"},
+        {"fault", "gpu.fault"}, {"refuse", "gpu.launch"}, {"abort", "gpu.worker"}}) {
+    const Ended bad = run(Candidate(word).arguments("test"));
+    EXPECT_EQ(bad.code, 1) << word;
+    EXPECT_NE(bad.output.find(std::string("[") + code + "]"), std::string::npos) << bad.output;
+  }
+  const Ended hung = run(Candidate("hang").arguments("test") + " --launch-seconds 0.2");
+  EXPECT_EQ(hung.code, 1);
+  EXPECT_NE(hung.output.find("[gpu.timeout]"), std::string::npos) << hung.output;
+}
+
+TEST(TestCommand, WithoutACardItSaysSoInOneLineWithItsOwnExitCode) {
+  for (const char* command : {"test", "bench"}) {
+    const Ended none = run(std::string(command) + " " + PLUMB_SOURCE_DIR + "/suite/vector_add " + PLUMB_SOURCE_DIR +
+                           "/tests/cheats/honest_add.ptx --driver /nowhere/libcuda.so");
+    EXPECT_EQ(none.code, 4) << none.output;
+    EXPECT_NE(none.output.find("[gpu.none]"), std::string::npos) << none.output;
+    EXPECT_EQ(std::count(none.output.begin(), none.output.end(), '\n'), 1) << none.output;
+  }
+}
+
+TEST(BenchCommand, TimesBothSidesAndSaysThatTheFakeCardIsTooFast) {
+  // The fake card's events are a millisecond apart whatever runs between them.
+  const Ended bench = run(Candidate("add").arguments("bench") + " --shape n=1000 --seconds 0.05 --json");
+  const Json answer = Json::parse(bench.output, nullptr, false);
+  ASSERT_TRUE(answer.is_object()) << bench.output;
+  ASSERT_EQ(answer["shapes"].size(), 1u) << bench.output;
+  EXPECT_EQ(answer["shapes"][0]["cold"]["self_ratio"]["value"], 1.0);
+}
+
+}  // namespace
+}  // namespace plumb::gpu
