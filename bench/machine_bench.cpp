@@ -40,7 +40,7 @@ std::string warpgroup_kernel(const std::string& types, unsigned trips) {
   std::string products;
   for (unsigned i = 0; i < 4; ++i) {
     products += "wgmma.mma_async.sync.aligned.m64n128k16." + types + " {" + results + "}, %a" + std::to_string(i) +
-                ", %b" + std::to_string(i) + ", 1, 1, 1, 0, 0;\n";
+                ", %b" + std::to_string(i) + ", %p2, 1, 1, 0, 0;\n";
   }
   std::string text =
       ".version 8.7\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
@@ -57,7 +57,7 @@ std::string warpgroup_kernel(const std::string& types, unsigned trips) {
     text +=
         "mov.b64 %b" + std::to_string(i) + ", " + std::to_string((1ULL << 62) + (64ULL << 32) + 512 + 2 * i) + ";\n";
   }
-  return text + "mov.u32 %r6, 0;\nLOOP:\nwgmma.fence.sync.aligned;\n" + products +
+  return text + "setp.eq.u32 %p2, 0, 0;\nmov.u32 %r6, 0;\nLOOP:\nwgmma.fence.sync.aligned;\n" + products +
          "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nadd.u32 %r6, %r6, 1;\n"
          "setp.lt.u32 %p1, %r6, " +
          std::to_string(trips) + ";\n@%p1 bra LOOP;\nst.global.f32 [%rd2], %d0;\nret;\n}\n";

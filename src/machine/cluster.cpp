@@ -118,6 +118,7 @@ std::optional<Stop> Cluster<D>::turn(WarpRun<D>& warp) {
   if (is_random_) {
     agent_.step();
     warp.land_some(random_);
+    if (Warpgroup<D>* group = warp.cta().warpgroup(warp.index())) group->complete_some(warp, random_);
   }
   return std::exchange(stop_, std::nullopt);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triton's own sm_80 and sm_89 code computes what the kernels' formulas say, with sizes that are no multiple of a tile.
+// Triton's own sm_80, sm_89 and sm_90 code computes what the kernels' formulas say, with sizes that are no multiple of a tile.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -251,6 +251,15 @@ TEST_P(CorpusTest, RunsOnAbstractData) {
 
 INSTANTIATE_TEST_SUITE_P(Triton, CorpusTest,
                          testing::Combine(testing::Range(0, 5), testing::Values("sm_80", "sm_89"),
+                                          testing::Values("", "_unaligned")),
+                         [](const auto& tested) {
+                           return cases()[static_cast<std::size_t>(std::get<0>(tested.param))].kernel + "_" +
+                                  std::get<1>(tested.param) + std::get<2>(tested.param);
+                         });
+
+// wgmma on tiles that cp.async brings.
+INSTANTIATE_TEST_SUITE_P(Hopper, CorpusTest,
+                         testing::Combine(testing::Values(4), testing::Values("sm_90"),
                                           testing::Values("", "_unaligned")),
                          [](const auto& tested) {
                            return cases()[static_cast<std::size_t>(std::get<0>(tested.param))].kernel + "_" +

@@ -17,6 +17,11 @@ void Observer::async_waited(std::uint64_t, std::uint32_t, WarpMask, bool) {}
 void Observer::mbarrier(const MbarrierEvent& event) {
   unfollowed(event.instr, {event.warp, 1u << event.lane}, "mbarriers");
 }
+void Observer::product_issued(std::uint64_t, std::uint32_t instr, WarpMask who, std::span<const std::uint32_t>,
+                              std::span<const std::uint32_t>) {
+  unfollowed(instr, who, "products of a warpgroup");
+}
+void Observer::product_waited(std::uint64_t, WarpMask) {}
 void Observer::proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence) {
   if (fence != ProxyFence::Alias) unfollowed(instr, who, "fences between proxies");
 }

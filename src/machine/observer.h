@@ -98,14 +98,6 @@ class Observer {
   // The lanes of `who` have waited for operation `id`.
   virtual void async_copy_waited(std::uint64_t id, WarpMask who) = 0;
 
-  // wgmma: one product of a warpgroup, issued once by each of its four warps with the same `id`. Until every warp has
-  // waited for it, the async proxy reads these pieces of 16 bytes (shared offsets) of A, where it is in shared memory,
-  // and of B. Only observers that watch products are told; under others, reaching one ends the run as unmodelled.
-  virtual bool watches_products() const { return false; }
-  virtual void product_issued(std::uint64_t /*id*/, std::uint32_t /*instr*/, WarpMask /*who*/,
-                              std::span<const std::uint32_t> /*a*/, std::span<const std::uint32_t> /*b*/) {}
-  virtual void product_waited(std::uint64_t /*id*/, WarpMask /*who*/) {}
-
   // CTA barriers (bar, barrier). `arrived` at each arrival, `completed` once per generation with everyone who took
   // part.
   virtual void barrier_arrived(std::uint32_t instr, std::uint32_t barrier, WarpMask who) = 0;
@@ -127,6 +119,12 @@ class Observer {
   // The thread has waited for operation `id` of a bulk group, or for its reads only.
   virtual void async_waited(std::uint64_t id, std::uint32_t instr, WarpMask who, bool reads_only);
   virtual void mbarrier(const MbarrierEvent& event);
+  // wgmma: one product of a warpgroup, issued once by each of its four warps with the same `id`. Until every warp has
+  // waited for it, the async proxy reads these pieces of 16 bytes (shared offsets) of A, where it is in shared memory,
+  // and of B.
+  virtual void product_issued(std::uint64_t id, std::uint32_t instr, WarpMask who, std::span<const std::uint32_t> a,
+                              std::span<const std::uint32_t> b);
+  virtual void product_waited(std::uint64_t id, WarpMask who);
   virtual void proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence);
   // fence.mbarrier_init, and fences restricted to one kind of shared memory.
   virtual void cluster_fence(std::uint32_t instr, WarpMask who);

@@ -79,6 +79,13 @@ class Warpgroup {
   std::uint64_t covered(std::uint32_t warp, std::uint64_t pending) const;
   // Warps of the group that have not issued a product, as a mask over the four.
   unsigned missing(std::uint64_t number) const;
+  // With a schedule: some of the products that all warps have issued take effect now, as `random` says.
+  template <class Random>
+  void complete_some(WarpRun<D>& warp, Random& random) {
+    std::uint64_t last = first_ + products_.size() - 1;
+    while (last >= first_ && missing(last) != 0) --last;
+    if (last >= first_ && random() % 4 == 0) complete(warp, first_ + random() % (last - first_ + 1));
+  }
   // Lets the products up to a number take effect; all warps have issued them.
   void complete(WarpRun<D>& waiting, std::uint64_t last);
 

@@ -225,7 +225,6 @@ void step_product(Warp<D>& warp, const Op<D>& op) {
     if (i != w.index()) w.cta().warp(i)->poll_waits();
   }
   if (Observer* const observer = w.cta().observer()) {
-    if (!observer->watches_products()) return w.unmodelled("the race check of a `wgmma`");
     const WarpgroupProduct<D>& issued = group->product(member.issued);
     observer->product_issued(product_id(w, member.issued), w.pc(), {w.index(), w.mask()}, issued.a_pieces,
                              issued.b_pieces);
