@@ -28,9 +28,9 @@ struct Collector::Inner {
   bool has_fence = false, has_strong = false, has_release = false;
   std::map<std::uint32_t, const char*> unfollowed;  // by instruction: what it does that is not followed
 
-  void take(std::uint64_t cta, CtaLog log, const std::map<std::uint32_t, const char*>& not_followed) {
+  void take(std::uint64_t cta, CtaLog log) {
     const std::lock_guard lock(mutex);
-    unfollowed.insert(not_followed.begin(), not_followed.end());
+    unfollowed.insert(log.unfollowed.begin(), log.unfollowed.end());
     conflicts.merge(log.conflicts);
     footprints.push_back({cta, std::move(log.footprint)});
     has_fence |= log.has_fence;
@@ -42,12 +42,14 @@ struct Collector::Inner {
 
 namespace {
 
-// A checker that hands its log over when its CTA is done.
+// A checker that hands its log over when its CTA is done. In a cluster of several CTAs what is asynchronous is not
+// followed.
 class Watch final : public machine::Observer {
  public:
-  using Take = std::function<void(CtaLog, const std::map<std::uint32_t, const char*>&)>;
-  Watch(RaceChecker checker, Take take) : checker_(std::move(checker)), take_(std::move(take)) {}
-  ~Watch() override { take_(checker_.finish(), unfollowed_); }
+  using Take = std::function<void(CtaLog)>;
+  Watch(RaceChecker checker, bool is_alone, Take take)
+      : checker_(std::move(checker)), is_alone_(is_alone), take_(std::move(take)) {}
+  ~Watch() override { take_(checker_.finish()); }
   Watch(const Watch&) = delete;  // a log is handed over once
   Watch& operator=(const Watch&) = delete;
 
@@ -70,14 +72,35 @@ class Watch final : public machine::Observer {
     checker_.fence(instr, who, scope);
   }
   void exited(machine::WarpMask who) override { checker_.exited(who); }
-  void unfollowed(std::uint32_t instr, machine::WarpMask, const char* what) override {
-    unfollowed_.try_emplace(instr, what);
+  void unfollowed(std::uint32_t instr, machine::WarpMask who, const char* what) override {
+    checker_.unfollowed(instr, who, what);
+  }
+  void product_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, std::span<const std::uint32_t> a,
+                      std::span<const std::uint32_t> b) override {
+    checker_.product_issued(id, instr, who, a, b);
+  }
+  void product_waited(std::uint64_t id, machine::WarpMask who) override { checker_.product_waited(id, who); }
+  void async_issued(const machine::AsyncIssue& issue) override {
+    is_alone_ ? checker_.async_issued(issue) : Observer::async_issued(issue);
+  }
+  void async_waited(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, bool reads_only) override {
+    if (is_alone_) checker_.async_waited(id, instr, who, reads_only);
+  }
+  void mbarrier(const machine::MbarrierEvent& event) override {
+    is_alone_ ? checker_.mbarrier(event) : Observer::mbarrier(event);
+  }
+  void proxy_fence(std::uint32_t instr, machine::WarpMask who, machine::ProxyFence fence,
+                   const std::uint64_t* map) override {
+    checker_.proxy_fence(instr, who, fence, map);
+  }
+  void cluster_fence(std::uint32_t instr, machine::WarpMask who) override {
+    is_alone_ ? checker_.cluster_fence(instr, who) : Observer::cluster_fence(instr, who);
   }
 
  private:
   RaceChecker checker_;
+  bool is_alone_;
   Take take_;
-  std::map<std::uint32_t, const char*> unfollowed_;
 };
 
 // What flags, mbarriers and barriers of a cluster can order; mbarriers also make copies complete.
@@ -121,10 +144,8 @@ Collector::~Collector() = default;
 
 std::unique_ptr<machine::Observer> Collector::observe(std::uint64_t cta) {
   const auto threads = static_cast<unsigned>(inner_->launch.block.count());
-  return std::make_unique<Watch>(RaceChecker(inner_->facts, threads, cta),
-                                 [inner = inner_.get(), cta](CtaLog log, const auto& not_followed) {
-                                   inner->take(cta, std::move(log), not_followed);
-                                 });
+  return std::make_unique<Watch>(RaceChecker(inner_->facts, threads, cta), inner_->launch.cluster.count() <= 1,
+                                 [inner = inner_.get(), cta](CtaLog log) { inner->take(cta, std::move(log)); });
 }
 
 Report Collector::finish(const std::vector<bool>& executed) {

@@ -31,30 +31,35 @@ extern constexpr Code kDuplicateWrite{
     "Harmless to the result, since every order leaves the same value, but usually a replicated layout that costs "
     "bandwidth. A remark; it does not keep a candidate from being proved."};
 extern constexpr Code kUnwaitedRead{
-    "async.unwaited-read", "bytes are read while a `cp.async` may still be writing them",
+    "async.unwaited-read", "bytes are read while an asynchronous operation may still be writing them",
     "`cp.async` writes its destination at any time until the issuing thread has executed a `cp.async.wait_group N` "
     "that "
     "covers the copy's group (at most the N youngest groups may be pending) or `cp.async.wait_all`; groups are closed "
     "by "
     "`cp.async.commit_group`, and a copy in no group is covered by `wait_all` only. Barriers do not wait for copies. "
-    "Other threads then also need a barrier after the wait. Manual: "
-    "data-movement-and-conversion-instructions-cp-async. "
+    "Other threads then also need a barrier after the wait. The bytes of a bulk or tensor copy are there when the "
+    "phase "
+    "of its mbarrier is complete, for those who waited for that phase and those who were told by one that did. Manual: "
+    "data-movement-and-conversion-instructions-cp-async, -cp-async-bulk. "
     "Mend: a smaller N, an earlier wait, or a missing commit."};
 extern constexpr Code kUnwaitedWrite{
-    "async.unwaited-write", "bytes are written while a `cp.async` may still be writing them",
-    "The copy may land before or after the store. Mend: wait for the copy (`cp.async.wait_group`) before the buffer is "
-    "used for something else."};
+    "async.unwaited-write", "bytes are written while an asynchronous operation may still be writing them",
+    "The copy may land before or after the store. Mend: wait for the copy (`cp.async.wait_group`, or the phase of its "
+    "mbarrier) before the buffer is used for something else."};
 extern constexpr Code kCopyOverwrites{
-    "async.overwrites-read", "a `cp.async` is issued into bytes that other threads may still be using",
+    "async.overwrites-read", "a copy is issued into bytes that other threads may still be using",
     "A copy may write its destination at once when it is issued. Threads that read the previous contents must be done: "
     "a "
-    "barrier belongs between their reads and the copy. Mend: `bar.sync 0` before the copies of the stage are issued."};
+    "barrier, or an mbarrier on which the readers arrive, belongs between their reads and the copy. Mend: `bar.sync 0` "
+    "before the copies of the stage are issued, or let the producer wait until the stage is released."};
 extern constexpr Code kCopySource{
-    "async.source-written", "the global source of a `cp.async` is written without order",
-    "A copy reads its source at any time between its issue and the wait. Mend: wait for the copy before the source is "
-    "written, or put a barrier between the write and the issue."};
+    "async.source-written", "the source of an asynchronous operation is written without order",
+    "A copy reads its source, and a `wgmma` its operands in shared memory, at any time between issue and wait. Mend: "
+    "wait (`wgmma.wait_group`, `cp.async.bulk.wait_group.read`, the phase of the mbarrier) before the bytes are "
+    "written, "
+    "or put a barrier between the write and the issue."};
 extern constexpr Code kOverlappingCopies{
-    "async.overlapping-copies", "two `cp.async` in flight write the same bytes",
+    "async.overlapping-copies", "two copies in flight write the same bytes",
     "Copies are not ordered with each other, even within a group. Mend: wait for the first, or mend the offset."};
 extern constexpr Code kUnwaitedExit{
     "async.unwaited-exit", "a thread exits while its `cp.async` is in flight",
@@ -65,6 +70,40 @@ extern constexpr Code kBarrierReentry{
     "An arrival must come after the completion of the barrier's previous round, or some schedule counts it into that "
     "round. Warps that only `bar.arrive` need to be told by another barrier that the round is over. Manual: bar. "
     "Mend: alternate two barrier numbers, or synchronise the arriving warps on the consumer's release."};
+extern constexpr Code kProxyFence{
+    "proxy.missing-fence", "the async proxy uses bytes that a thread wrote, with no proxy fence between",
+    "Bulk and tensor copies and `wgmma` reach memory by the async proxy, and do not see what `st` wrote until a "
+    "`fence.proxy.async` lies between: after the write, best in the writing thread, before the barrier that hands the "
+    "bytes over. A barrier alone is not enough. `.shared::cta` does not cover global memory. Manual: async-proxy. "
+    "Mend: `fence.proxy.async.shared::cta` after the stores and before the barrier."};
+extern constexpr Code kMapFence{
+    "proxy.tensor-map", "a tensor map is used that was written in this kernel and not acquired",
+    "Tensor copies read their map by a proxy of its own. A map written in the kernel is released by "
+    "`tensormap.cp_fenceproxy` and acquired by `fence.proxy.tensormap::generic.acquire.gpu [map], 128`, in a thread "
+    "that "
+    "knows of the write, before the copy. Manual: tensormap proxy, tensormap.cp_fenceproxy. "
+    "Mend: acquire the map after the last write and before the copy."};
+extern constexpr Code kMbarrierInit{
+    "mbarrier.lifetime", "an mbarrier is used in no order with its beginning or its end",
+    "`mbarrier.init` comes before every use by another thread or by a copy, and `mbarrier.inval` after all of them. "
+    "Manual: mbarrier.init, mbarrier.inval. Mend: `bar.sync 0` after the init, and before the inval."};
+extern constexpr Code kMbarrierPhase{
+    "mbarrier.phase", "an arrival, bytes, or a wait may count for an earlier phase of an mbarrier",
+    "Who arrives in a phase, or waits for it, must have been told that the phase before is complete: by a wait of its "
+    "own, or by someone who waited. Otherwise some schedule counts the arrival or the bytes into the phase before, or "
+    "a "
+    "wait by parity is let through two phases early. Too few expected bytes show so, too: the phase may end before the "
+    "last copy has landed. Manual: mbarrier phases. Mend: wait for every phase, and expect as many bytes as are "
+    "copied."};
+extern constexpr Code kMbarrierExpect{
+    "mbarrier.late-expect", "bytes are expected at an mbarrier whose phase may already be over",
+    "The last arrival of a phase ends it when no bytes are outstanding; bytes that are announced later belong to the "
+    "next phase. Manual: mbarrier.expect_tx. Mend: `mbarrier.arrive.expect_tx` in one step."};
+extern constexpr Code kMbarrierLag{
+    "mbarrier.lag", "an mbarrier may complete two phases while a thread still waits for the first",
+    "A wait by parity tells two neighbouring phases apart, no more. What completes a phase must come after every wait "
+    "for the phase before, or the waiter finds the old parity again. Manual: mbarrier.test_wait. Mend: let those who "
+    "wait arrive at a barrier that the next phase depends on."};
 extern constexpr Code kAtomicMix{
     "atomic.mixed", "atomics on one place do not commute with what other threads do to it",
     "Between the first and the last unordered atomic on a place every access must be the same commuting operation "
@@ -76,17 +115,19 @@ extern constexpr Code kAtomicResult{
 extern constexpr Code kScheduleValue{"schedule.value", "a value that depends on the schedule or the machine is read",
                                      "%clock, %globaltimer, %smid, %nsmid, %warpid, %nwarpid, %gridid and `activemask` "
                                      "differ from run to run; one run does not stand "
-                                     "for all. Derive the warp's number from %tid."};
+                                     "for all; neither does a poll of an mbarrier that is not repeated until it is "
+                                     "true. Derive the warp's number from %tid; loop until the poll succeeds."};
 extern constexpr Code kOrderUnmodelled{
     "schedule.order-unmodelled", "accesses may be ordered by fences and flags, which are not modelled yet",
     "Release and acquire patterns (fences with atomics or volatile accesses, `.release`, `.acquire`) are not followed. "
     "Two accesses that only such a pattern could order are neither called a race nor called safe."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kRaceShared,     &kRaceGlobal,        &kRaceCrossCta,  &kRaceSameInstr,
-                                         &kDuplicateWrite, &kUnwaitedRead,      &kUnwaitedWrite, &kCopyOverwrites,
-                                         &kCopySource,     &kOverlappingCopies, &kUnwaitedExit,  &kBarrierReentry,
-                                         &kAtomicMix,      &kAtomicResult,      &kScheduleValue, &kOrderUnmodelled};
+  static constexpr const Code* kAll[] = {
+      &kRaceShared,    &kRaceGlobal,     &kRaceCrossCta,  &kRaceSameInstr,     &kDuplicateWrite, &kUnwaitedRead,
+      &kUnwaitedWrite, &kCopyOverwrites, &kCopySource,    &kOverlappingCopies, &kUnwaitedExit,   &kBarrierReentry,
+      &kProxyFence,    &kMapFence,       &kMbarrierInit,  &kMbarrierPhase,     &kMbarrierExpect, &kMbarrierLag,
+      &kAtomicMix,     &kAtomicResult,   &kScheduleValue, &kOrderUnmodelled};
   return kAll;
 }
 

@@ -98,9 +98,49 @@ void describe_atomic(InstrFacts& facts) {
   facts.commuting_op = number;
 }
 
+bool is_poll(std::string_view opcode) {
+  return opcode.starts_with("mbarrier.test_wait") || opcode.starts_with("mbarrier.try_wait");
+}
+
+// The instruction that each label stands before.
+std::vector<std::uint32_t> label_targets(const ptx::Function& function) {
+  std::vector<std::uint32_t> targets(function.labels.size(), static_cast<std::uint32_t>(function.instrs.size()));
+  auto next = static_cast<std::uint32_t>(function.instrs.size());
+  for (auto statement = function.body.rbegin(); statement != function.body.rend(); ++statement) {
+    if (statement->kind == ptx::Statement::Kind::Instr) next = statement->index;
+    if (statement->kind == ptx::Statement::Kind::Label) targets[statement->index] = next;
+  }
+  return targets;
+}
+
+// A poll that is tried again until it is true tells nothing about the schedule: `@!p bra` back to it, or `@p bra` out
+// and an unconditional branch back, with nothing on the way but sleep.
+bool is_wait_loop(const ptx::Function& function, const std::vector<std::uint32_t>& first_instr, std::size_t poll) {
+  const auto is_back = [&](const ptx::Instr& branch) {
+    if (branch.opcode != "bra" || branch.operands.empty() || branch.operands[0].kind != ptx::Operand::Kind::Label) {
+      return false;
+    }
+    const std::uint32_t target = first_instr[branch.operands[0].label];
+    if (target > poll) return false;
+    for (std::size_t at = target; at < poll; ++at) {
+      if (function.instrs[at].opcode != "nanosleep") return false;
+    }
+    return true;
+  };
+  const ptx::Instr& instr = function.instrs[poll];
+  if (instr.guard || instr.operands.empty() || instr.operands[0].kind != ptx::Operand::Kind::Reg) return false;
+  if (poll + 1 >= function.instrs.size()) return false;
+  const ptx::Instr& next = function.instrs[poll + 1];
+  if (!next.guard || next.guard->reg != instr.operands[0].reg) return false;
+  if (next.guard->is_negated) return is_back(next);
+  return next.opcode == "bra" && poll + 2 < function.instrs.size() && !function.instrs[poll + 2].guard &&
+         is_back(function.instrs[poll + 2]);
+}
+
 std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::Function& function) {
   std::vector<InstrFacts> all(function.instrs.size());
   const std::vector<std::uint32_t> mentions = register_mentions(function);
+  const std::vector<std::uint32_t> first_instr = label_targets(function);
   for (std::size_t i = 0; i < function.instrs.size(); ++i) {
     const ptx::Instr& instr = function.instrs[i];
     InstrFacts& facts = all[i];
@@ -113,8 +153,17 @@ std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::
                            opcode.starts_with("barrier.arrive") || opcode.starts_with("barrier.cta.arrive");
     facts.is_copy_wait = opcode.starts_with("cp.async.wait_group") || opcode.starts_with("cp.async.wait_all");
     facts.is_schedule_value = opcode.starts_with("activemask") || reads_schedule(instr.operands);
+    facts.is_schedule_value |= is_poll(opcode) && !is_wait_loop(function, first_instr, i);
+    facts.is_async_proxy = opcode.starts_with("cp.async.bulk") || opcode.starts_with("cp.reduce.async.bulk") ||
+                           opcode.starts_with("wgmma.mma_async");
+    facts.is_map_release = opcode.starts_with("tensormap.cp_fenceproxy");
+    facts.is_bulk_reduction = opcode.starts_with("cp.reduce.async.bulk");
     const bool is_atom = opcode.starts_with("atom.");
-    if (is_atom || opcode.starts_with("red.")) describe_atomic(facts);
+    if (is_atom || opcode.starts_with("red.") || facts.is_bulk_reduction) describe_atomic(facts);
+    // The map gives the type of a tensor reduction.
+    if (opcode.starts_with("cp.reduce.async.bulk.tensor") && facts.commuting_op != 0) {
+      facts.is_float_atomic = instr.has(ptx::Mod::add);
+    }
     facts.is_result_used = is_atom && is_destination_used(instr, mentions);
   }
   return all;

@@ -63,6 +63,7 @@ class Footprint {
 struct CtaLog {
   Conflicts conflicts;
   std::vector<Interval> footprint;
+  std::map<std::uint32_t, const char*> unfollowed;  // by instruction: what it does that is not followed
   // Seen in this CTA: what could order accesses in ways that are not followed.
   bool has_fence = false, has_strong = false, has_release = false;
 };

@@ -34,6 +34,16 @@ std::string bytes_name(const Scene& scene, const Conflict& conflict) {
   return fmt::format("{} at global address {:#x}", count, conflict.address);
 }
 
+// "cp.async.bulk.tensor" of the whole opcode.
+std::string short_name(const InstrFacts& facts) {
+  constexpr std::string_view kNames[] = {"cp.async.bulk.tensor", "cp.reduce.async.bulk", "cp.async.bulk",
+                                         "wgmma.mma_async", "cp.async"};
+  for (const std::string_view name : kNames) {
+    if (facts.opcode.starts_with(name)) return std::string(name);
+  }
+  return facts.opcode;
+}
+
 std::string does(bool is_read) { return is_read ? "reads" : "writes"; }
 
 // The wait that should have covered the copy: the nearest one before the access in the text.
@@ -71,9 +81,16 @@ void describe_race(const Scene& scene, const Conflict& conflict, Finding& findin
 void describe_unwaited(const Scene& scene, const Conflict& conflict, Finding& finding) {
   const InstrFacts& copy = scene.facts[conflict.earlier.instr];
   const InstrFacts& later = scene.facts[conflict.later.instr];
-  finding.message = fmt::format("`{}` of {} {} {} while the `cp.async` that {} issued at line {} is still in flight",
-                                later.opcode, thread_name(scene, conflict.later), does(conflict.is_later_read),
-                                bytes_name(scene, conflict), thread_name(scene, conflict.earlier), copy.line);
+  finding.message =
+      fmt::format("`{}` of {} {} {} while the `{}` that {} issued at line {} may still be in flight", later.opcode,
+                  thread_name(scene, conflict.later), does(conflict.is_later_read), bytes_name(scene, conflict),
+                  short_name(copy), thread_name(scene, conflict.earlier), copy.line);
+  if (copy.is_async_proxy) {
+    finding.hint = fmt::format(
+        "let the thread wait for the phase of the copy's mbarrier before line {}, or be told by one that waited",
+        later.line);
+    return;
+  }
   const InstrFacts* wait = last_wait(scene, conflict.later.instr);
   if (wait == nullptr) {
     finding.hint =
@@ -85,6 +102,47 @@ void describe_unwaited(const Scene& scene, const Conflict& conflict, Finding& fi
        wait->place});
   finding.hint =
       fmt::format("let the wait at line {} leave fewer groups pending, or commit the copy's group earlier", wait->line);
+}
+
+void describe_missing_fence(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
+  finding.message = fmt::format(
+      "`{}` uses {} by the async proxy; {} wrote them with `{}` at line {}, and no proxy fence came between",
+      scene.facts[conflict.later.instr].opcode, bytes_name(scene, conflict), thread_name(scene, conflict.earlier),
+      earlier.opcode, earlier.line);
+  const bool is_global = conflict.space == machine::MemorySpace::Global;
+  finding.hint = fmt::format("put `fence.proxy.async.{}` after line {}, before the barrier that hands the bytes over",
+                             is_global ? "global" : "shared::cta", earlier.line);
+}
+
+void describe_mbarrier(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
+  const std::string later =
+      fmt::format("`{}` of {}", scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later));
+  const std::string barrier = fmt::format("the mbarrier at shared offset {}", conflict.address);
+  const std::string other =
+      fmt::format("`{}` of {} at line {}", earlier.opcode, thread_name(scene, conflict.earlier), earlier.line);
+  if (conflict.code == &kMapFence) {
+    finding.message = fmt::format("{} reads a tensor map that {} wrote, and has not acquired it", later, other);
+    finding.hint = "put `fence.proxy.tensormap::generic.acquire.gpu [map], 128` before it, after the write is known";
+  } else if (conflict.code == &kMbarrierInit) {
+    finding.message =
+        fmt::format("{} and {} use {}, one begins or ends it, and nothing orders the two", later, other, barrier);
+    finding.hint = "put a `bar.sync 0` between the two";
+  } else if (conflict.code == &kMbarrierPhase) {
+    finding.message = fmt::format(
+        "nothing tells {} that the phase before is complete at {}: in another schedule it counts for an earlier phase",
+        later, barrier);
+    finding.hint = "wait for each phase before the next is used, and expect as many bytes as are copied";
+  } else if (conflict.code == &kMbarrierExpect) {
+    finding.message =
+        fmt::format("{} may complete the phase of {} before {} announces its bytes", later, barrier, other);
+    finding.hint = "announce the bytes with the arrival: `mbarrier.arrive.expect_tx`";
+  } else {
+    finding.message =
+        fmt::format("{} completes a phase of {} while {} may still wait for the one before", later, barrier, other);
+    finding.hint = "let the waiting thread arrive somewhere that this phase depends on";
+  }
 }
 
 void describe_cross_cta(const Scene& scene, const Conflict& conflict, Finding& finding) {
@@ -124,7 +182,12 @@ Finding describe(const Scene& scene, const Conflict& conflict) {
     finding.hint = "put `cp.async.wait_all` before `ret`";
     return finding;
   }
-  if (code == &kUnwaitedRead || code == &kUnwaitedWrite || code == &kOverlappingCopies) {
+  if (code == &kProxyFence) {
+    describe_missing_fence(scene, conflict, finding);
+  } else if (code == &kMapFence || code == &kMbarrierInit || code == &kMbarrierPhase || code == &kMbarrierExpect ||
+             code == &kMbarrierLag) {
+    describe_mbarrier(scene, conflict, finding);
+  } else if (code == &kUnwaitedRead || code == &kUnwaitedWrite || code == &kOverlappingCopies) {
     describe_unwaited(scene, conflict, finding);
   } else if (conflict.earlier.cta != conflict.later.cta) {
     describe_cross_cta(scene, conflict, finding);

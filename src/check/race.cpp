@@ -19,7 +19,10 @@ constexpr std::uint16_t byte_mask(std::uint64_t address, std::uint32_t size) {
   return static_cast<std::uint16_t>(((1U << size) - 1) << (address % kGranuleBytes));
 }
 
-bool is_read(RecordKind kind) { return kind == RecordKind::Read || kind == RecordKind::CopyRead; }
+bool is_read(RecordKind kind) {
+  return kind == RecordKind::Read || kind == RecordKind::CopyRead || kind == RecordKind::PhaseRead;
+}
+bool is_phase(RecordKind kind) { return kind == RecordKind::PhaseWrite || kind == RecordKind::PhaseRead; }
 bool is_in_flight(RecordKind kind) { return kind == RecordKind::CopyWrite || kind == RecordKind::CopyRead; }
 
 RecordKind record_kind(AccessKind kind) {
@@ -59,13 +62,21 @@ bool extend(Pattern& pattern, unsigned lane, std::uint16_t bytes) {
   return true;
 }
 
+bool uses_async_proxy(const std::vector<InstrFacts>& facts) {
+  return std::any_of(facts.begin(), facts.end(), [](const InstrFacts& one) { return one.is_async_proxy; });
+}
+
 }  // namespace
 
 RaceChecker::RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta)
-    : facts_(facts), cta_(cta), clocks_(threads) {}
+    : facts_(facts), cta_(cta), clocks_(threads), shared_(uses_async_proxy(facts)), global_(uses_async_proxy(facts)) {}
 
 void RaceChecker::access(const Access& access) {
   if (access.space != MemorySpace::Shared && access.space != MemorySpace::Global) return;
+  if (waits_.who.mask != 0) flush_waits();
+  if (facts_[access.instr].is_map_release && access.kind == AccessKind::Write) {
+    ++map_state(access.address[std::countr_zero(access.mask)]).writes;
+  }
   log_.has_strong |= access.scope != machine::Scope::None || access.kind == AccessKind::Atomic;
   log_.has_release |= access.is_acquire || access.is_release;
   Touch open;
@@ -138,9 +149,14 @@ void RaceChecker::touch(const Touch& touch) {
                static_cast<unsigned>(std::countr_zero(touch.pattern.lanes_of(byte))),
                static_cast<unsigned>(std::countr_zero(record.pattern.lanes_of(byte))));
         unordered = both;
+      } else if (is_phase(record.kind)) {
+        if (is_unknown_phase(touch, record)) unordered = both;
+      } else if (record.kind == RecordKind::PastWrite) {
+        // Ordered by a barrier of the whole CTA.
       } else if (clock == nullptr || clock->warp_least[record.warp] < record.epoch) {
         unordered = unordered_bytes(touch, record);
       }
+      if (touch.is_async_proxy) check_fences(touch, record, static_cast<std::uint16_t>(both & ~unordered));
       // What comes before this write comes before everything that this write comes before.
       if (covers) record.pattern.bytes = static_cast<std::uint16_t>(record.pattern.bytes & ~(both & ~unordered));
       if (record.pattern.bytes == 0) {
@@ -193,11 +209,12 @@ std::uint16_t RaceChecker::unordered_bytes(const Touch& touch, const Record& rec
 }
 
 const Code& RaceChecker::code_of(const Touch& touch, const Record& record) const {
-  if (record.kind == RecordKind::CopyRead || touch.kind == RecordKind::CopyRead) return kCopySource;
-  if (record.kind == RecordKind::CopyWrite) {
+  if (record.kind == RecordKind::CopyWrite || record.kind == RecordKind::PhaseWrite) {
     if (touch.kind == RecordKind::CopyWrite) return kOverlappingCopies;
-    return touch.kind == RecordKind::Read ? kUnwaitedRead : kUnwaitedWrite;
+    return is_read(touch.kind) ? kUnwaitedRead : kUnwaitedWrite;
   }
+  const bool is_source = record.kind == RecordKind::CopyRead || record.kind == RecordKind::PhaseRead;
+  if (is_source || touch.kind == RecordKind::CopyRead) return kCopySource;
   if (touch.kind == RecordKind::CopyWrite) return kCopyOverwrites;
   if (touch.kind == RecordKind::Atomic || record.kind == RecordKind::Atomic) return kAtomicMix;
   if (touch.kind == RecordKind::Write && record.kind == RecordKind::Write) {
@@ -299,6 +316,7 @@ void RaceChecker::settle(MemorySpace space, std::uint64_t address, std::uint64_t
 }
 
 void RaceChecker::barrier_arrived(std::uint32_t instr, std::uint32_t barrier, WarpMask who) {
+  flush_waits();
   BarrierState& state = barriers_[barrier];
   const unsigned lane = static_cast<unsigned>(std::countr_zero(who.mask | 1U << 31));
   const bool has_seen_last =
@@ -319,6 +337,7 @@ void RaceChecker::barrier_arrived(std::uint32_t instr, std::uint32_t barrier, Wa
 
 void RaceChecker::barrier_completed(std::uint32_t barrier, std::span<const WarpMask> participants) {
   BarrierState& state = barriers_[barrier];
+  flush_waits();
   std::vector<Clocks::Snapshot> snapshots;
   std::vector<WarpMask> learners;
   for (BarrierState::Arrival& arrival : state.arrivals) {
@@ -346,6 +365,7 @@ void RaceChecker::barrier_completed(std::uint32_t barrier, std::span<const WarpM
 }
 
 void RaceChecker::warp_synchronized(std::uint32_t, WarpMask who) {
+  flush_waits();
   const Clocks::Snapshot snapshot = clocks_.publish(who);
   clocks_.join({&snapshot, 1}, {&who, 1});
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches one CTA: every access is compared with what the shadow memory holds, under the happens-before of barriers and
-// of waits for cp.async. `finish` hands over what was seen.
+// Watches one CTA: every access is compared with what the shadow memory holds, under the happens-before of barriers,
+// mbarriers, and waits for copies and products. `finish` hands over what was seen.
+//
+// An operation of the async proxy (bulk and tensor copies, wgmma operands) comes after what its thread knew when it
+// issued it; what threads wrote before must moreover be covered by a proxy fence. Until somebody can know of its end,
+// it owns its bytes. Bytes counted at an mbarrier become known with the phase; a bulk group and a product, to the
+// thread that waits.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +17,7 @@
 #include "check/clock.h"
 #include "check/facts.h"
 #include "check/log.h"
+#include "check/mbarrier_watch.h"
 #include "check/shadow.h"
 #include "machine/observer.h"
 
@@ -31,6 +37,19 @@ class RaceChecker final : public machine::Observer {
   void fence(std::uint32_t instr, machine::WarpMask who, machine::Scope scope) override;
   void exited(machine::WarpMask who) override;
 
+  void product_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, std::span<const std::uint32_t> a,
+                      std::span<const std::uint32_t> b) override;
+  void product_waited(std::uint64_t id, machine::WarpMask who) override;
+  void async_issued(const machine::AsyncIssue& issue) override;
+  void async_read(std::uint64_t) override {}
+  void async_completed(std::uint64_t) override {}
+  void async_waited(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, bool reads_only) override;
+  void mbarrier(const machine::MbarrierEvent& event) override;
+  void proxy_fence(std::uint32_t instr, machine::WarpMask who, machine::ProxyFence fence,
+                   const std::uint64_t* map) override;
+  void cluster_fence(std::uint32_t, machine::WarpMask) override {}  // of no effect in a cluster of one CTA
+  void unfollowed(std::uint32_t instr, machine::WarpMask who, const char* what) override;
+
   CtaLog finish();
 
  private:
@@ -43,6 +62,7 @@ class RaceChecker final : public machine::Observer {
     std::uint64_t granule = 0;
     Pattern pattern;
     std::uint64_t key = 0;
+    bool is_async_proxy = false;
   };
   struct Copy {
     std::uint32_t instr = 0, warp = 0, lanes = 0, size = 0;
@@ -62,6 +82,13 @@ class RaceChecker final : public machine::Observer {
     std::vector<Witness> witnesses;
   };
 
+  // An operation of the async proxy in flight.
+  struct Operation {
+    std::uint32_t instr = 0, warp = 0, lanes = 0;
+    std::vector<machine::AsyncRange> reads, writes;
+    std::uint32_t phases_known = 0;  // of its mbarrier, by its thread at the issue
+  };
+
   Shadow& shadow(machine::MemorySpace space) { return space == machine::MemorySpace::Shared ? shared_ : global_; }
   void touch_range(const machine::Access& access, unsigned lane, std::uint64_t address, std::uint32_t size,
                    Touch& open);
@@ -76,12 +103,50 @@ class RaceChecker final : public machine::Observer {
   void add_footprint(const machine::Access& access);
   void settle(machine::MemorySpace space, std::uint64_t address, std::uint64_t id, unsigned warp, unsigned lane);
 
+  void flush_waits();
+  void touch_async(const Operation& operation, std::span<const machine::AsyncRange> ranges, RecordKind kind,
+                   std::uint64_t key);
+  // The operation's records in these ranges are from now on of the kind; `epoch` as the kind has it.
+  void turn(const Operation& operation, std::span<const machine::AsyncRange> ranges, std::uint64_t key, RecordKind kind,
+            std::uint32_t epoch, std::uint64_t new_key);
+  bool is_unknown_phase(const Touch& touch, const Record& record) const;
+  bool is_unfenced(const Touch& touch, const Record& record, unsigned byte) const;
+  void check_fences(const Touch& touch, const Record& record, std::uint16_t ordered);
+  // Tensor maps in global memory: how often each was rewritten, and who acquired which state.
+  struct MapState {
+    std::uint32_t number = 0;  // in clocks, like an mbarrier's
+    std::uint32_t writes = 0;
+  };
+  MapState& map_state(std::uint64_t address);
+  void acquire_maps(machine::WarpMask who, const std::uint64_t* map);
+  void use_map(const machine::AsyncIssue& issue);
+  void begin_mbarrier(const machine::MbarrierEvent& event);
+  void end_mbarrier(MbarrierWatch& watch, const machine::MbarrierEvent& event);
+  void signal(MbarrierWatch& watch, const machine::MbarrierEvent& event);
+  void add_conflict(const Code& code, const Site& earlier, const Site& later, std::uint64_t address,
+                    std::uint32_t bytes);
+  Site site(std::uint32_t instr, std::uint32_t warp, std::uint32_t lane) const {
+    return {instr, warp * kWarpLanes + lane, cta_};
+  }
+
   const std::vector<InstrFacts>& facts_;
   std::uint64_t cta_;
   Clocks clocks_;
   Shadow shared_, global_;
   std::unordered_map<std::uint64_t, Copy> copies_;
   std::map<std::uint32_t, BarrierState> barriers_;
+  std::unordered_map<std::uint64_t, Operation> operations_;  // by key
+  std::map<std::uint32_t, MbarrierWatch> mbarriers_;         // live ones, by their offset
+  std::unordered_map<std::uint64_t, MapState> maps_;
+  std::uint32_t next_number_ = 0;  // of mbarriers and tensor maps in clocks
+  // True waits of one instruction, lane after lane, not yet taken in.
+  struct Waits {
+    std::uint32_t instr = 0, offset = 0;
+    std::uint64_t phase = 0;
+    bool is_ordered = false;
+    machine::WarpMask who;
+  };
+  Waits waits_;
   Footprint footprint_;
   CtaLog log_;
 };

@@ -16,12 +16,28 @@ std::uint32_t& Shadow::granule(std::uint64_t index, std::uint32_t generation) {
     granule.generation = generation;
     std::uint32_t* link = &granule.head;
     while (*link != kEnd) {
-      const RecordKind kind = records_[*link].kind;
-      if (kind == RecordKind::CopyWrite || kind == RecordKind::CopyRead) {
-        link = &records_[*link].next;
-      } else {
-        remove(*link);
+      Record& record = records_[*link];
+      switch (record.kind) {
+        case RecordKind::CopyWrite:
+        case RecordKind::CopyRead:
+        case RecordKind::PhaseWrite:
+        case RecordKind::PhaseRead:
+        case RecordKind::PastWrite:
+          link = &record.next;
+          continue;
+        case RecordKind::Write:
+        case RecordKind::Atomic:
+          if (keeps_writes_) {
+            record.kind = RecordKind::PastWrite;
+            link = &record.next;
+            continue;
+          }
+          break;
+        case RecordKind::Read:
+        case RecordKind::WaitedWrite:
+          break;
       }
+      remove(*link);
     }
   }
   return granule.head;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shadow memory: for each 16-byte granule the accesses that a later one may still conflict with. A record stands for
 // one warp instruction's accesses to one granule. Records that a barrier of the whole CTA put in everyone's past are
-// dropped when their granule is next touched.
+// dropped when their granule is next touched; where the async proxy is at work, writes are kept for its sake.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,21 @@ struct Pattern {
   }
 };
 
-enum class RecordKind : std::uint8_t { Read, Write, Atomic, CopyWrite, CopyRead };  // Copy*: in flight
+enum class RecordKind : std::uint8_t {
+  Read,
+  Write,
+  Atomic,
+  CopyWrite,  // Copy*: in flight
+  CopyRead,
+  PhaseWrite,  // Phase*: of an operation that an mbarrier counted, in the phase before `epoch`
+  PhaseRead,
+  WaitedWrite,  // of an operation in the async proxy that the thread has waited for
+  PastWrite     // before a barrier of the whole CTA: ordered, but perhaps not for the async proxy
+};
 
 struct Record {
-  std::uint64_t key = 0;   // Write: key of the value (0: not known); Copy*: number of the copy
+  // Write: key of the value (0: not known); Copy*: number of the operation; Phase*: number of the mbarrier.
+  std::uint64_t key = 0;
   std::uint32_t next = 0;  // in its granule's list
   std::uint32_t epoch = 0;
   std::uint32_t instr = 0;
@@ -45,7 +56,11 @@ class Shadow {
  public:
   static constexpr std::uint32_t kEnd = ~0U;
 
-  // Head of the granule's list, after records of earlier generations were dropped (copies in flight stay).
+  // `keeps_writes`: the async proxy may come to use what threads wrote.
+  explicit Shadow(bool keeps_writes) : keeps_writes_(keeps_writes) {}
+
+  // Head of the granule's list, after records of earlier generations were dropped. What asynchronous operations did
+  // stays, since no barrier waits for them.
   std::uint32_t& granule(std::uint64_t index, std::uint32_t generation);
   Record& record(std::uint32_t index) { return records_[index]; }
   // Puts a record at the head of a list.
@@ -63,6 +78,7 @@ class Shadow {
     Granule granules[kPageGranules];
   };
 
+  bool keeps_writes_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
   std::uint64_t last_number_ = ~0ULL;
   Page* last_ = nullptr;

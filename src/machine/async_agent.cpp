@@ -78,6 +78,7 @@ bool AsyncAgent<D>::issue(WarpRun<D>& warp, unsigned lane, AsyncOp<D> op) {
     issue.reads = reads, issue.writes = writes;
     issue.has_mbarrier = op.completion != Completion::BulkGroup;
     issue.barrier_rank = op.barrier_rank, issue.barrier_offset = op.barrier_offset, issue.bytes = op.barrier_bytes;
+    issue.map = op.map;
     observer->async_issued(issue);
   }
   ops_.push_back(std::make_unique<AsyncOp<D>>(std::move(op)));
@@ -318,11 +319,23 @@ template <class D>
 void AsyncAgent<D>::signal(const AsyncOp<D>& op) {
   Mbarrier* barrier = cluster_.cta(op.barrier_rank).mbarrier(op.barrier_offset);
   std::string error = "there is no mbarrier any more where it signals";
+  MbarrierEvent event;
   if (barrier != nullptr) {
+    event.phase = barrier->phase;
     error = op.completion == Completion::Arrive ? barrier->arrive(1) : barrier->complete(op.barrier_bytes);
   }
   if (!error.empty()) {
     return cluster_.fault(Stop::Kind::Defect, kMbarrier, "when the operation issued here completes: " + error, op.pc);
+  }
+  if (Observer* observer = op.issuer->cta().observer()) {
+    const bool is_arrival = op.completion == Completion::Arrive;
+    event.kind = is_arrival ? MbarrierEvent::Kind::Arrive : MbarrierEvent::Kind::CompleteTx;
+    event.instr = op.pc, event.warp = op.issuer->index(), event.lane = op.lane;
+    event.rank = op.barrier_rank, event.offset = op.barrier_offset;
+    event.count = is_arrival ? 1 : op.barrier_bytes;
+    event.completes = barrier->is_full();
+    event.is_async = true, event.operation = op.id;
+    observer->mbarrier(event);
   }
   cluster_.settle(op.barrier_rank, op.barrier_offset);
 }

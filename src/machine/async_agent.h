@@ -57,6 +57,7 @@ struct AsyncOp {
   Reduction reduction;
   // CompleteTx and Arrive: the mbarrier, and the bytes that are counted there.
   std::uint32_t barrier_rank = 0, barrier_offset = 0, barrier_bytes = 0;
+  std::uint64_t map = 0;  // as AsyncIssue::map
   std::vector<AsyncPiece> pieces;
   // The bytes of all pieces in a row, between reading and writing. An operation that carries register values has them
   // from the start, and `is_read`.

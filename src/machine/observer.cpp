@@ -22,7 +22,7 @@ void Observer::product_issued(std::uint64_t, std::uint32_t instr, WarpMask who, 
   unfollowed(instr, who, "products of a warpgroup");
 }
 void Observer::product_waited(std::uint64_t, WarpMask) {}
-void Observer::proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence) {
+void Observer::proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence, const std::uint64_t*) {
   if (fence != ProxyFence::Alias) unfollowed(instr, who, "fences between proxies");
 }
 void Observer::cluster_fence(std::uint32_t instr, WarpMask who) {

@@ -61,6 +61,7 @@ struct AsyncIssue {
   std::span<const AsyncRange> reads, writes;
   bool has_mbarrier = false;  // else it belongs to a bulk group of its thread
   std::uint32_t barrier_rank = 0, barrier_offset = 0, bytes = 0;
+  std::uint64_t map = 0;  // global address of the tensor map that it reads, when it is in global memory
 };
 
 struct MbarrierEvent {
@@ -73,6 +74,10 @@ struct MbarrierEvent {
   bool completes = false;              // the phase ends with this event
   Scope scope = Scope::Cta;
   bool is_ordered = true;  // acquires or releases
+  // The event of an asynchronous operation (CompleteTx, Arrive): it is the agent's, not that of the thread, which only
+  // issued it.
+  bool is_async = false;
+  std::uint64_t operation = 0;
 };
 
 enum class ProxyFence : std::uint8_t {
@@ -125,7 +130,8 @@ class Observer {
   virtual void product_issued(std::uint64_t id, std::uint32_t instr, WarpMask who, std::span<const std::uint32_t> a,
                               std::span<const std::uint32_t> b);
   virtual void product_waited(std::uint64_t id, WarpMask who);
-  virtual void proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence);
+  // `map`: TensormapAcquire: the global address of the tensor map that each lane acquires, [32]; otherwise null.
+  virtual void proxy_fence(std::uint32_t instr, WarpMask who, ProxyFence fence, const std::uint64_t* map);
   // fence.mbarrier_init, and fences restricted to one kind of shared memory.
   virtual void cluster_fence(std::uint32_t instr, WarpMask who);
   virtual void cluster_arrived(std::uint32_t instr, WarpMask who, bool releases);

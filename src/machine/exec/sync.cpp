@@ -87,7 +87,16 @@ template <class D>
 void step_proxy_fence(Warp<D>& warp, const Op<D>& op) {
   auto& w = run_of(warp);
   if (w.cta().observer() == nullptr) return;
-  w.cta().observer()->proxy_fence(w.pc(), {w.index(), w.mask()}, static_cast<ProxyFence>(op.aux));
+  w.cta().observer()->proxy_fence(w.pc(), {w.index(), w.mask()}, static_cast<ProxyFence>(op.aux), nullptr);
+}
+
+// Op::aux: the width of the map's address.
+template <class D>
+void step_map_acquire(Warp<D>& warp, const Op<D>& op) {
+  auto& w = run_of(warp);
+  std::uint64_t map[kLanes];
+  if (!w.addresses(op, op.aux, map) || w.cta().observer() == nullptr) return;
+  w.cta().observer()->proxy_fence(w.pc(), {w.index(), w.mask()}, ProxyFence::TensormapAcquire, map);
 }
 
 ProxyFence proxy_fence_of(const ptx::Instr& instr) {
@@ -170,10 +179,16 @@ StepFn<D> Meaning<ptx::Form::Fence>::select(DecodeContext&, const ptx::Instr& in
 }
 
 template <class D>
-StepFn<D> Meaning<ptx::Form::FenceProxy>::select(DecodeContext&, const ptx::Instr& instr, Op<D>& op) {
+StepFn<D> Meaning<ptx::Form::FenceProxy>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
   if (instr.has(Mod::alias)) return [](Warp<D>&, const Op<D>&) {};
   if (instr.has(Mod::async_generic)) return &step_cluster_fence<D>;
-  op.aux = static_cast<std::uint32_t>(proxy_fence_of(instr));
+  const ProxyFence fence = proxy_fence_of(instr);
+  if (fence == ProxyFence::TensormapAcquire) {
+    const DecodeContext::Address map = ctx.address(instr.operands[0]);
+    op.a = map.base, op.imm = map.offset, op.aux = map.width;
+    return &step_map_acquire<D>;
+  }
+  op.aux = static_cast<std::uint32_t>(fence);
   return &step_proxy_fence<D>;
 }
 

@@ -168,6 +168,8 @@ bool add_pieces(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, std
   return true;
 }
 
+std::uint64_t global_map(const Request& request) { return space_of(request.map) == Space::global ? request.map : 0; }
+
 template <class D>
 void load_into(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, const Request& request,
                std::uint64_t rank_base, unsigned lane) {
@@ -181,6 +183,7 @@ void load_into(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, cons
   op.effect = is_tf32 ? AsyncEffect::RoundTf32 : AsyncEffect::Copy;
   op.completion = Completion::CompleteTx;
   op.barrier_rank = barrier.rank, op.barrier_offset = barrier.offset, op.barrier_bytes = plan.bytes;
+  op.map = global_map(request);
   if (add_pieces(w, map, plan, tile->rank, true, op, lane)) w.cta().cluster().agent().issue(w, lane, std::move(op));
 }
 
@@ -225,6 +228,7 @@ void store_tile(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, con
   op.effect = reduction ? AsyncEffect::Reduce : AsyncEffect::Copy;
   if (reduction) op.reduction = *reduction;
   op.completion = Completion::BulkGroup;
+  op.map = global_map(request);
   if (add_pieces(w, map, plan, tile->rank, false, op, lane)) w.cta().cluster().agent().issue(w, lane, std::move(op));
 }
 

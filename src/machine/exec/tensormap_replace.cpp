@@ -160,7 +160,7 @@ void step_copy_map(Warp<D>& warp, const Op<D>& op) {
   w.observe(AccessKind::Read, Space::shared, op, lane, kTensorMapBytes, from);
   w.observe(AccessKind::Write, Space::global, op, lane, kTensorMapBytes, to);
   if (Observer* observer = w.cta().observer()) {
-    observer->proxy_fence(w.pc(), {w.index(), w.mask()}, ProxyFence::TensormapRelease);
+    observer->proxy_fence(w.pc(), {w.index(), w.mask()}, ProxyFence::TensormapRelease, nullptr);
   }
 }
 
