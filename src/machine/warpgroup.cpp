@@ -11,6 +11,21 @@
 
 namespace plumb::machine {
 
+namespace {
+
+// Whether a product adds to what the one before leaves.
+template <class D>
+bool goes_on(const WarpRun<D>& warp, const WarpgroupProduct<D>& before, const WarpgroupProduct<D>& after) {
+  const WgmmaSpec spec = WgmmaSpec::of(before.op->imm), next = WgmmaSpec::of(after.op->imm);
+  if (!after.adds || spec.n != next.n || spec.sum != next.sum) return false;
+  for (unsigned reg = 0; reg < spec.results(); ++reg) {
+    if (warp.listed(*before.op, reg) != warp.listed(*after.op, reg)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 template <class D>
 void Warpgroup<D>::reset() {
   members_ = {};
@@ -47,8 +62,11 @@ unsigned Warpgroup<D>::missing(std::uint64_t number) const {
 
 template <class D>
 void Warpgroup<D>::complete(WarpRun<D>& waiting, std::uint64_t last) {
-  while (first_ <= last && !products_.empty()) {
-    multiply(waiting, products_.front(), scratch_);
+  SumsAtHand sums;
+  while (first_ <= last && !products_.empty() && !waiting.is_stopped()) {
+    sums.after = first_ < last && goes_on(waiting, products_[0], products_[1]);
+    multiply(waiting, products_.front(), sums, scratch_);
+    sums.before = sums.after;
     products_.pop_front();
     ++first_;
   }

@@ -123,7 +123,7 @@ SparseIndex index_of(const WarpgroupProduct<D>& product, const WgmmaSpec& spec) 
 }
 
 template <class D>
-void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec,
+void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec, SumsAtHand sums,
                     typename Warpgroup<D>::Scratch& scratch) {
   using Real = typename D::Real;
   Cta<D>& cta = waiting.cta();
@@ -151,7 +151,7 @@ void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, con
     for (Real& x : scratch.a) x = dom.neg(format_a, x, {});
   }
   load_reals(cta, format_b, product.b_pieces, spec.b_tile(), {1, n}, scratch.b.data());
-  if (product.adds) {
+  if (product.adds && !sums.before) {
     for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
       for (unsigned reg = 0; reg < spec.results(); ++reg) {
         Real* block = result_block<D>(c, spec, warp, reg);
@@ -162,7 +162,7 @@ void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, con
         }
       }
     });
-  } else {
+  } else if (!product.adds) {
     std::fill(scratch.c.begin(), scratch.c.end(), dom.constant(acc, 0));
   }
   const domain::DotShape shape{kRows, n, k, format_a, format_b, acc, domain::DotKind::Wgmma};
@@ -171,6 +171,7 @@ void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, con
   } else if (!sparse_dot(dom, shape, index_of(product, spec), a, scratch.b.data(), c, c)) {
     return waiting.unmodelled("sparse metadata that mixes halves of two abstract tf32 numbers");
   }
+  if (sums.after) return;
   for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
     for (unsigned reg = 0; reg < spec.results(); ++reg) {
       const Real* block = result_block<D>(c, spec, warp, reg);
@@ -242,14 +243,14 @@ void int_row(const WgmmaSpec& spec, const std::int32_t* a, const std::int32_t* b
 }
 
 template <class D>
-void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec,
+void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec, SumsAtHand sums,
                    typename Warpgroup<D>::Scratch& scratch) {
   Cta<D>& cta = waiting.cta();
   const std::uint32_t first = waiting.index() / kGroupWarps * kGroupWarps;
   const Op<D>& op = *product.op;
   const unsigned n = spec.n, k = spec.k(), stored = spec.stored_k();
   scratch.int_a.resize(std::size_t{kRows} * stored), scratch.int_b.resize(std::size_t{k} * n);
-  scratch.int_c.assign(std::size_t{kRows} * n, 0);
+  if (!sums.before) scratch.int_c.assign(std::size_t{kRows} * n, 0);
   std::int32_t* const c = scratch.int_c.data();
   bool is_plain = spec.has(WgmmaSpec::kRegisterA)
                       ? load_int_fragments(cta, first, op, spec, scratch.int_a.data())
@@ -259,7 +260,7 @@ void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, cons
     return (kWarpRows * warp + 8 * (reg >> 1 & 1) + lane / 4) * std::size_t{n} + 8 * (reg >> 2) + 2 * (lane % 4) +
            (reg & 1);
   };
-  if (product.adds) {
+  if (product.adds && !sums.before) {
     for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
       for (unsigned reg = 0; reg < spec.results(); ++reg) {
         const Slot slot = w.listed(op, reg);
@@ -278,6 +279,7 @@ void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, cons
         spec, scratch.int_a.data() + row * stored, scratch.int_b.data(), stored,
         [&](unsigned s) { return index.unit.empty() ? s : index.unit[row * stored + s]; }, c + row * n);
   }
+  if (sums.after) return;
   for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
     for (unsigned reg = 0; reg < spec.results(); ++reg) {
       write_lanes<D, std::int32_t>(w, w.listed(op, reg), [&](unsigned lane) { return c[element(warp, reg, lane)]; });
@@ -288,20 +290,21 @@ void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, cons
 }  // namespace
 
 template <class D>
-void multiply(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, typename Warpgroup<D>::Scratch& scratch) {
+void multiply(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, SumsAtHand sums,
+              typename Warpgroup<D>::Scratch& scratch) {
   const WgmmaSpec spec = WgmmaSpec::of(product.op->imm);
   if (spec.is_integer()) {
-    multiply_ints(waiting, product, spec, scratch);
+    multiply_ints(waiting, product, spec, sums, scratch);
   } else {
-    multiply_reals(waiting, product, spec, scratch);
+    multiply_reals(waiting, product, spec, sums, scratch);
   }
   const std::uint64_t k = spec.a == WgmmaElement::B1 ? 256 : spec.k();
   waiting.count_macs(std::uint64_t{kRows} * spec.n * k);
 }
 
-template void multiply(WarpRun<domain::Ieee>&, const WarpgroupProduct<domain::Ieee>&,
+template void multiply(WarpRun<domain::Ieee>&, const WarpgroupProduct<domain::Ieee>&, SumsAtHand,
                        Warpgroup<domain::Ieee>::Scratch&);
-template void multiply(WarpRun<domain::Field>&, const WarpgroupProduct<domain::Field>&,
+template void multiply(WarpRun<domain::Field>&, const WarpgroupProduct<domain::Field>&, SumsAtHand,
                        Warpgroup<domain::Field>::Scratch&);
 
 }  // namespace plumb::machine

@@ -49,8 +49,13 @@ static_assert(sizeof(WgmmaSpec) == 8);
 // Registers of an operation: its results, then those of A when it is in registers.
 inline constexpr unsigned kWgmmaSources = 4;
 
+// Products that follow each other on one accumulator leave it in the scratch, not in the registers.
+struct SumsAtHand {
+  bool before = false, after = false;
+};
 // For all four warps; `waiting` is the one that runs.
 template <class D>
-void multiply(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, typename Warpgroup<D>::Scratch& scratch);
+void multiply(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, SumsAtHand sums,
+              typename Warpgroup<D>::Scratch& scratch);
 
 }  // namespace plumb::machine

@@ -282,6 +282,81 @@ TEST(Wgmma, ScalesAndChains) {
   check({kS8, kS8, "s32", 16, 64, true, false, false, 1, 1, true, 2}, 206);
 }
 
+// On abstract data wgmma and mma.sync make the same values of the same fragments, plain and negated.
+TEST(Wgmma, EqualsMmaOnAbstractData) {
+  for (const bool is_negated : {false, true}) {
+    // in: A [64][16], then B by columns [8][16]. B's core matrices: eight columns of 16 bytes, 128 bytes apart along K.
+    std::string body =
+        ".reg .b32 %a<4>, %n<4>, %b<2>;\n.reg .f32 %d<4>, %e<4>;\n"
+        "mov.u32 %r0, tile;\nadd.u64 %rd1, %in, 2048;\nsetp.ge.u32 %p0, %t, 64;\n@%p0 bra FILLED;\n"
+        "mad.wide.u32 %rd2, %t, 4, %rd1;\nld.global.b32 %r1, [%rd2];\nshr.u32 %r2, %t, 3;\nand.b32 %r3, %t, 7;\n"
+        "shr.u32 %r4, %r3, 2;\nand.b32 %r3, %r3, 3;\nmad.lo.u32 %r0, %r2, 16, %r0;\nmad.lo.u32 %r0, %r4, 128, %r0;\n"
+        "mad.lo.u32 %r0, %r3, 4, %r0;\nst.shared.b32 [%r0], %r1;\nFILLED:\nfence.proxy.async;\nbar.sync 0;\n"
+        "shr.u32 %r5, %t, 5;\nand.b32 %r6, %t, 31;\nshr.u32 %r7, %r6, 2;\nand.b32 %r8, %r6, 3;\n"
+        "mad.lo.u32 %r9, %r5, 16, %r7;\nmad.lo.u32 %r9, %r9, 8, %r8;\nmad.wide.u32 %rd3, %r9, 4, %in;\n"
+        "ld.global.b32 %a0, [%rd3];\nld.global.b32 %a1, [%rd3+256];\nld.global.b32 %a2, [%rd3+16];\n"
+        "ld.global.b32 %a3, [%rd3+272];\nmad.lo.u32 %r9, %r7, 8, %r8;\nmad.wide.u32 %rd4, %r9, 4, %rd1;\n"
+        "ld.global.b32 %b0, [%rd4];\nld.global.b32 %b1, [%rd4+16];\n";
+    for (const char* i : {"0", "1", "2", "3"}) {
+      body += std::string("mov.f32 %d") + i + ", 0f00000000;\nmov.f32 %e" + i + ", 0f00000000;\n";
+      body += std::string(is_negated ? "neg.bf16x2" : "mov.b32") + " %n" + i + ", %a" + i + ";\n";
+    }
+    const std::string product =
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, %rd5, %p1, " +
+        std::string(is_negated ? "-1" : "1") + ", 1, 0;\n";
+    const std::string step =
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%e0, %e1, %e2, %e3}, {%n0, %n1, %n2, %n3}, {%b0, %b1}, "
+        "{%e0, %e1, %e2, %e3};\n";
+    body += "mov.b64 %rd5, " + descriptor({16, false, 2, 128, 256}, 0) +
+            ";\nsetp.eq.u32 %p1, 0, 0;\nwgmma.fence.sync.aligned;\n" + product + product +
+            "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n" + step + step +
+            "mad.wide.u32 %rd6, %t, 32, %out;\nst.global.v4.f32 [%rd6], {%d0, %d1, %d2, %d3};\n"
+            "st.global.v4.f32 [%rd6+16], {%e0, %e1, %e2, %e3};\n";
+    Kernel kernel;
+    kernel.body = body, kernel.target = "sm_90a", kernel.before = ".shared .align 1024 .b8 tile[1024];\n";
+    Findings findings;
+    const auto module = ptx::load(std::make_shared<Source>("kernel.ptx", test::kernel_text(kernel)), findings);
+    ASSERT_TRUE(module) << render(findings, false);
+    const auto program = Program<domain::Field>::decode(*module, "k", findings);
+    domain::FieldContext context({.seed = 5});
+    domain::Field field(context);
+    domain::Memory memory(true);
+    domain::Buffer& in = memory.add("in", 2304, domain::Init::Abstract, domain::Format::BF16);
+    domain::Buffer& out = memory.add("out", 4096, domain::Init::Undefined, domain::Format::F32);
+    Launch launch;
+    launch.entry = "k", launch.block.x = 128, launch.params.resize(16);
+    std::memcpy(launch.params.data(), &in.address, 8);
+    std::memcpy(launch.params.data() + 8, &out.address, 8);
+    const Result result = program->run(launch, {&field}, memory, {.workers = 1});
+    ASSERT_FALSE(result.stop) << render(result.stop->finding, false);
+    const auto value = [&](std::uint64_t offset) {
+      std::byte bytes[4];
+      domain::Word word;
+      field.load(out, offset, 4, bytes, word.tags);
+      std::memcpy(&word.bits, bytes, 4);
+      return field.from_word(domain::Format::F32, word);
+    };
+    for (unsigned i = 0; i < 512; ++i) {
+      const std::uint64_t at = i / 4 * 32 + i % 4 * 4;
+      EXPECT_EQ(field.compare_outputs(domain::Format::F32, value(at), value(at + 16)), domain::Comparison::Equal) << i;
+      const std::uint64_t other = (i / 4 + 1) % 128 * 32 + i % 4 * 4;
+      EXPECT_NE(field.compare_outputs(domain::Format::F32, value(at), value(other)), domain::Comparison::Equal) << i;
+    }
+  }
+}
+
+TEST(Wgmma, LeavesTheSameUnderEverySchedule) {
+  Problem problem = make({kBF16, kBF16, "f32", 16, 128, true, false, false, 1, 1, true, 3}, 300);
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    problem.kernel.options.schedule = seed;
+    const Ran ran = test::run(problem.kernel);
+    ASSERT_FALSE(ran.result.stop) << ran.message();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < problem.expected.size(); ++i) wrong += ran.out[i] != problem.expected[i] ? 1 : 0;
+    EXPECT_EQ(wrong, 0U) << "seed " << seed;
+  }
+}
+
 // -- Misuse
 // ---------------------------------------------------------------------------------------------------------
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
