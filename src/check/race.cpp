@@ -150,7 +150,13 @@ void RaceChecker::touch(const Touch& touch) {
                static_cast<unsigned>(std::countr_zero(record.pattern.lanes_of(byte))));
         unordered = both;
       } else if (is_phase(record.kind)) {
-        if (is_unknown_phase(touch, record)) unordered = both;
+        if (is_unknown_phase(touch, record)) {
+          const unsigned byte = static_cast<unsigned>(std::countr_zero(both));
+          report(code_of(touch, record), touch, record, byte,
+                 static_cast<unsigned>(std::countr_zero(touch.pattern.lanes_of(byte))),
+                 static_cast<unsigned>(std::countr_zero(record.pattern.lanes_of(byte))));
+          unordered = both;
+        }
       } else if (record.kind == RecordKind::PastWrite) {
         // Ordered by a barrier of the whole CTA.
       } else if (clock == nullptr || clock->warp_least[record.warp] < record.epoch) {

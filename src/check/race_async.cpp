@@ -121,9 +121,9 @@ void RaceChecker::async_issued(const AsyncIssue& issue) {
       watch.used({issue.instr, issue.warp, issue.lane, clocks_.epoch(issue.warp)});
     }
   }
-  if (issue.map != 0) use_map(issue);
   touch_async(operation, operation.reads, RecordKind::CopyRead, operation_key(issue.id));
   touch_async(operation, operation.writes, RecordKind::CopyWrite, operation_key(issue.id));
+  if (issue.map != 0) use_map(issue);
 }
 
 void RaceChecker::async_waited(std::uint64_t id, std::uint32_t, WarpMask who, bool reads_only) {
@@ -267,7 +267,8 @@ void RaceChecker::use_map(const AsyncIssue& issue) {
   const bool is_acquired =
       state.writes == 0 || clocks_.phases_known(issue.warp, issue.lane, state.number) >= state.writes;
   Touch read;
-  read.space = MemorySpace::Global, read.kind = RecordKind::Read, read.instr = issue.instr;
+  read.space = MemorySpace::Global, read.kind = RecordKind::CopyRead, read.instr = issue.instr;
+  read.key = operation_key(issue.id);
   read.warp = static_cast<std::uint16_t>(issue.warp);
   bool is_reported = false;
   for_granules({MemorySpace::Global, 0, issue.map, kMapBytes}, [&](std::uint64_t granule, std::uint16_t bytes) {
