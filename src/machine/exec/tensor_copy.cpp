@@ -275,9 +275,6 @@ void step_copy(Warp<D>& warp, const Op<D>& op) {
   if (!listed_addresses(w, op, kMap, 8, map)) return;
   if (shape.route != Route::Prefetch && !listed_addresses(w, op, kTile, shape.is_tile_wide ? 8 : 4, tile)) return;
   if (is_load && !listed_addresses(w, op, kBarrier, shape.is_barrier_wide ? 8 : 4, barrier)) return;
-  std::uint32_t in_global = 0;
-  for_lanes(w.mask(), [&](unsigned lane) { in_global |= space_of(map[lane]) == Space::global ? 1u << lane : 0; });
-  w.observe(AccessKind::Read, Space::global, op, in_global, kTensorMapBytes, map);
   for_lanes(w.mask(), [&](unsigned lane) {
     if (w.is_stopped()) return;
     Request request{map[lane], tile[lane], barrier[lane], 0, {}};
