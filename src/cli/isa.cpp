@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/coverage.h"
 #include "session/codes.h"
 
 namespace plumb::cli {
@@ -31,14 +32,41 @@ void run_isa(Context& context, const std::string& query) {
   refuse(context, findings);
 }
 
+void run_coverage(Context& context, const std::string& vectors) {
+  const std::vector<CoverageRow> rows = coverage(vectors);
+  nlohmann::json forms = nlohmann::json::array();
+  for (const CoverageRow& row : rows) {
+    forms.push_back({{"form", row.form},
+                     {"instructions", row.opcodes},
+                     {"lines", row.lines},
+                     {"since", row.since},
+                     {"executed", row.unmodelled.empty()},
+                     {"vectors", row.vectors}});
+    if (!row.unmodelled.empty()) forms.back()["missing"] = row.unmodelled;
+  }
+  answer(context, {{"forms", std::move(forms)}}, coverage_page(rows), true);
+}
+
+struct Arguments {
+  std::vector<std::string> words;
+  bool is_coverage = false;
+  std::string vectors;
+};
+
 }  // namespace
 
 void add_isa(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("isa", "look up PTX instructions");
-  const auto words = std::make_shared<std::vector<std::string>>();  // shared: the callback outlives this function
-  command->add_option("QUERY", *words, "an opcode, and some of its modifiers")->required();
+  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  CLI::Option* query = command->add_option("QUERY", arguments->words, "an opcode, and some of its modifiers");
+  command->add_flag("--coverage", arguments->is_coverage, "every form, and what plumb does with it")->excludes(query);
+  command->add_option("--vectors", arguments->vectors, "with --coverage: the folder of hardware vectors to count");
   add_json(*command, context);
-  command->callback([words, &context] { run_isa(context, fmt::format("{}", fmt::join(*words, " "))); });
+  command->callback([arguments, &context] {
+    if (arguments->is_coverage) return run_coverage(context, arguments->vectors);
+    if (arguments->words.empty()) throw CLI::RequiredError("QUERY");
+    run_isa(context, fmt::format("{}", fmt::join(arguments->words, " ")));
+  });
 }
 
 }  // namespace plumb::cli

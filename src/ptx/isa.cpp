@@ -55,4 +55,38 @@ std::vector<IsaEntry> look_up(std::string_view query) {
   return out;
 }
 
+IsaSummary summarise(Form form) {
+  IsaSummary out;
+  for (const Line& line : table().lines) {
+    if (line.form != form) continue;
+    std::string opcode(line.opcode);
+    for (unsigned i = 0; i < line.leading && i < line.slots.size(); ++i)
+      opcode += "." + std::string(line.slots[i].name);
+    if (std::find(out.opcodes.begin(), out.opcodes.end(), opcode) == out.opcodes.end()) out.opcodes.push_back(opcode);
+    if (out.lines++ == 0) {
+      const std::string targets = describe_targets(line.needs);
+      out.since = fmt::format("PTX {}.{}{}{}", line.needs.version.major, line.needs.version.minor,
+                              targets.empty() ? "" : ", ", targets);
+    }
+  }
+  return out;
+}
+
+std::optional<Form> form_of(std::string_view spelling) {
+  const std::vector<std::string_view> words = split(spelling);
+  const auto lines = words.empty() ? table().by_opcode.end() : table().by_opcode.find(words[0]);
+  if (lines == table().by_opcode.end()) return std::nullopt;
+  std::vector<Mod> mods;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::optional<Mod> mod = mod_from_text(words[i]);
+    if (!mod) return std::nullopt;
+    mods.push_back(*mod);
+  }
+  Filling filling;
+  for (const std::uint32_t index : lines->second) {
+    if (fill(table().lines[index], mods, filling)) return table().lines[index].form;
+  }
+  return std::nullopt;
+}
+
 }  // namespace plumb::ptx

@@ -22,4 +22,14 @@ struct IsaEntry {
 // Without an exact opcode, those whose opcode begins with the query. In the table's order.
 std::vector<IsaEntry> look_up(std::string_view query);
 
+struct IsaSummary {
+  std::vector<std::string> opcodes;  // "add", "cp.async.bulk": with the words that every line of the form begins with
+  unsigned lines = 0;
+  std::string since;  // "PTX 7.0, sm_80 or later", of the first line
+};
+IsaSummary summarise(Form form);
+
+// The first form that takes the words of `add.sat.s32`; null when there is none.
+std::optional<Form> form_of(std::string_view spelling);
+
 }  // namespace plumb::ptx

@@ -120,7 +120,8 @@ struct Operand {
     Variable,  // variable name as an address value: `symbol` or `symbol+offset`
     Function,  // callee or function address
     Label,
-    Address,  // [base+offset] or [base+offset, {coordinates}] : base is a Reg, Variable or nothing (absolute)
+    Address,  // [base+offset], [base, {coordinates}] or [base, sampler, {coordinates}]: elements hold what follows;
+              // base is a Reg, Variable or nothing (absolute)
     Vector,   // { a, b, ... }
     Pair,     // p|q : elements[0], elements[1]
     Sink,     // _
@@ -139,7 +140,7 @@ struct Operand {
   enum class Base : std::uint8_t { None, Reg, Variable } base = Base::None;
   std::int64_t integer = 0;          // Int; Float bits; byte offset of Variable and Address
   bool is_unsigned_literal = false;  // integer literal with a U suffix or above 2^63-1
-  std::string symbol;                // Function: its name
+  std::string symbol;                // Function: its name; Reg: the selector of a video instruction, "b0", "h10"
   std::vector<Operand> elements;
   Span span;
 };

@@ -41,18 +41,68 @@ void Parser::close_scope() {
 
 bool Parser::declare(std::string_view name, Name entry) {
   Names& names = scopes_.empty() ? globals_ : scopes_.back().names;
-  const auto [at, is_new] = names.emplace(name, entry);
-  if (is_new) return true;
+  RegId index = 0;
+  const bool is_known = !scopes_.empty() && find_range(scopes_.back(), name, index) != nullptr;
+  if (!is_known && names.emplace(name, entry).second) return true;
   fail(kRedeclared, fmt::format("`{}` is declared twice", name), entry.span);
   return false;
 }
 
-const Parser::Name* Parser::find(std::string_view name) const {
+// The range that makes up the name, and the register's place in it. A prefix may itself end in digits.
+const Parser::Range* Parser::find_range(const Scope& scope, std::string_view name, RegId& index) {
+  if (scope.ranges.empty()) return nullptr;
+  std::size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  for (std::size_t at = digits; at < name.size(); ++at) {
+    if (name[at] == '0' && at + 1 != name.size()) continue;  // indices have no leading zero
+    if (name.size() - at > 9) continue;
+    index = 0;
+    for (std::size_t i = at; i < name.size(); ++i) index = index * 10 + static_cast<RegId>(name[i] - '0');
+    const std::string_view prefix = name.substr(0, at);
+    for (const Range& range : scope.ranges) {
+      if (index < range.count && range.prefix == prefix) return &range;
+    }
+  }
+  return nullptr;
+}
+
+bool Parser::declare_range(const Range& range) {
+  Scope& scope = scopes_.back();
+  const auto twice = [&](std::string_view name) {
+    return fail(kRedeclared, fmt::format("`{}` is declared twice", name), range.span);
+  };
+  Scope alone;
+  alone.ranges.push_back(range);
+  RegId index = 0;
+  for (const auto& [name, entry] : scope.names) {
+    if (name.starts_with(range.prefix) && find_range(alone, name, index) != nullptr) return twice(name);
+  }
+  for (const Range& other : scope.ranges) {
+    if (!other.prefix.starts_with(range.prefix) && !range.prefix.starts_with(other.prefix)) continue;
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const std::string name = std::string(range.prefix) + std::to_string(i);
+      if (find_range(scope, name, index) != nullptr) return twice(name);
+    }
+  }
+  scope.ranges.push_back(range);
+  return true;
+}
+
+std::optional<Parser::Name> Parser::find(std::string_view name) const {
+  const bool may_be_numbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (const auto found = scope->names.find(name); found != scope->names.end()) return &found->second;
+    RegId index = 0;
+    if (may_be_numbered) {
+      if (const Range* range = find_range(*scope, name, index)) {
+        return Name{Name::Kind::Register, range->first + index, range->span};
+      }
+    }
+    if (scope->names.empty()) continue;
+    if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
   }
   const auto found = globals_.find(name);
-  return found == globals_.end() ? nullptr : &found->second;
+  if (found == globals_.end()) return std::nullopt;
+  return found->second;
 }
 
 void Parser::add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count) {
@@ -298,14 +348,6 @@ bool Parser::registers() {
     if (peek().kind != Token::Kind::Word) return unexpected("a register's name");
     const Token name = take();
     const auto first = static_cast<RegId>(function_->registers.size());
-    const auto declare_one = [&](std::string text, bool is_view) {
-      const auto id = static_cast<RegId>(function_->registers.size());
-      function_->registers.push_back({std::move(text), *type, name.span});
-      // Names made up from `name<count>` have no place in the text: they are kept in a pool.
-      const std::string_view key =
-          is_view ? name.text : std::string_view(*pool_.insert(function_->registers.back().name).first);
-      return declare(key, {Name::Kind::Register, id, name.span});
-    };
     std::uint64_t count = 1;
     if (accept('<')) {
       const std::optional<std::uint64_t> given = expect_integer("how many registers");
@@ -316,13 +358,15 @@ bool Parser::registers() {
       }
       if (!expect('>', "after the count")) return false;
       for (std::uint64_t i = 0; i < count; ++i) {
-        if (!declare_one(std::string(name.text) + std::to_string(i), false)) return false;
+        function_->registers.push_back({std::string(name.text) + std::to_string(i), *type, name.span});
       }
+      if (count != 0 && !declare_range({name.text, first, static_cast<std::uint32_t>(count), name.span})) return false;
     } else {
       if (function_->registers.size() >= kMostRegisters) {
         return fail(kLimit, fmt::format("more than {} registers", kMostRegisters), name.span);
       }
-      if (!declare_one(std::string(name.text), true)) return false;
+      function_->registers.push_back({std::string(name.text), *type, name.span});
+      if (!declare(name.text, {Name::Kind::Register, first, name.span})) return false;
     }
     if (count != 0) add(Statement::Kind::Registers, first, span, static_cast<std::uint32_t>(count));
   } while (accept(','));
@@ -367,8 +411,8 @@ bool Parser::guard(Instr& instr) {
   out.is_negated = accept('!');
   if (peek().kind != Token::Kind::Word) return unexpected("a predicate");
   const Token word = take();
-  const Name* known = find(word.text);
-  if (known == nullptr) return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
+  const std::optional<Name> known = find(word.text);
+  if (!known) return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
   if (known->kind != Name::Kind::Register || function_->registers[known->index].type != Type::pred) {
     return fail(kGuard, fmt::format("`{}` guards an instruction and is no `.pred` register", word.text), word.span);
   }
@@ -402,10 +446,9 @@ bool Parser::instruction() {
   opcode_ = opcode.text;
   operand_index_ = 0;
   if (!peek().is(';')) {
+    instr.operands.reserve(4);
     do {
-      Operand out;
-      if (!operand(out)) return false;
-      instr.operands.push_back(std::move(out));
+      if (!operand(instr.operands.emplace_back())) return false;
       ++operand_index_;
     } while (accept(','));
   }

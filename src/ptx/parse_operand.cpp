@@ -73,7 +73,7 @@ bool Parser::literal(Operand& out, bool is_minus) {
 
 bool Parser::special(std::string_view word, Operand& out) {
   const SpecialName* known = find_special(word);
-  if (known == nullptr) return false;
+  if (!known) return false;
   out.kind = Operand::Kind::Special;
   out.special = known->special;
   out.axis = known->index;
@@ -117,11 +117,15 @@ bool Parser::word_operand(Operand& out) {
         {word.text, word.span, static_cast<std::uint32_t>(function_->instrs.size()), operand_index_});
     return true;
   }
-  if (const Name* known = find(word.text)) {
+  if (const std::optional<Name> known = find(word.text)) {
     switch (known->kind) {
       case Name::Kind::Register:
         out.kind = Operand::Kind::Reg;
         out.reg = known->index;
+        if (opcode_.starts_with('v') && peek().kind == Token::Kind::Dot) {
+          out.span.end = peek().span.end;
+          out.symbol = take().text;
+        }
         return true;
       case Name::Kind::Variable:
         out.kind = Operand::Kind::Variable;
@@ -162,8 +166,8 @@ bool Parser::address(Operand& out) {
   out.kind = Operand::Kind::Address;
   if (peek().kind == Token::Kind::Word) {
     const Token word = take();
-    const Name* known = find(word.text);
-    if (known == nullptr || known->kind == Name::Kind::Label) {
+    const std::optional<Name> known = find(word.text);
+    if (!known || known->kind == Name::Kind::Label) {
       return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
     }
     out.base = known->kind == Name::Kind::Register ? Operand::Base::Reg : Operand::Base::Variable;
@@ -179,13 +183,16 @@ bool Parser::address(Operand& out) {
     out.integer = static_cast<std::int64_t>(is_minus ? 0 - *value : *value);
   }
   if (!offset(out)) return false;
-  if (accept(',')) {
-    Operand coordinates;
-    if (!operand(coordinates, 1)) return false;
-    if (coordinates.kind != Operand::Kind::Vector) {
-      return fail(kOperandKind, "coordinates in an address stand in braces", coordinates.span);
-    }
-    out.elements.push_back(std::move(coordinates));
+  while (accept(',')) {
+    if (out.elements.size() >= 2) return unexpected("`]`");
+    Operand element;
+    if (!operand(element, 1)) return false;
+    out.elements.push_back(std::move(element));
+  }
+  const bool is_texture = opcode_.starts_with('t') || opcode_.starts_with('s');
+  if (!is_texture && !out.elements.empty() &&
+      (out.elements.size() > 1 || out.elements[0].kind != Operand::Kind::Vector)) {
+    return fail(kOperandKind, "coordinates in an address stand in braces", out.elements[0].span);
   }
   out.span = {open.begin, peek().span.end};
   return expect(']', "at the end of the address");
@@ -210,7 +217,7 @@ bool Parser::operand(Operand& out, unsigned depth) {
   if (peek().is('[')) return address(out);
   if (peek().is('{')) {
     out.kind = Operand::Kind::Vector;
-    return list(out, '}', depth);
+    return list(out, '}', depth) && second_of_pair(out);
   }
   if (peek().is('(')) {
     out.kind = Operand::Kind::List;
@@ -227,6 +234,11 @@ bool Parser::operand(Operand& out, unsigned depth) {
   if (peek().is('-') || peek().is('+')) return literal(out, take().is('-'));
   if (peek().kind != Token::Kind::Word) return literal(out, false);
   if (!word_operand(out)) return false;
+  return second_of_pair(out);
+}
+
+// `first|p`
+bool Parser::second_of_pair(Operand& out) {
   if (!peek().is('|')) return true;
   take();
   Operand pair;

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ptx/lexer.h"
 #include "ptx/module.h"
+#include "ptx/text_hash.h"
 
 namespace plumb::ptx {
 
@@ -33,15 +33,23 @@ class Parser {
     std::uint32_t index = 0;
     Span span;
   };
-  using Names = std::unordered_map<std::string_view, Name>;
+  using Names = std::unordered_map<std::string_view, Name, TextHash>;
   struct PendingLabel {
     std::string_view name;
     Span span;
     std::uint32_t instr = 0;  // index in instrs; kTargets: a .branchtargets list
     std::uint32_t operand = 0;
   };
+  // `.reg .b32 %r<100>` declares %r0 to %r99 as one entry.
+  struct Range {
+    std::string_view prefix;
+    RegId first = 0;
+    std::uint32_t count = 0;
+    Span span;
+  };
   struct Scope {
     Names names;
+    std::vector<Range> ranges;
     std::vector<PendingLabel> pending;
   };
   static constexpr std::uint32_t kTargets = ~0u;
@@ -98,11 +106,14 @@ class Parser {
   void close_scope();
   void add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count = 0);
   bool declare(std::string_view name, Name entry);
-  const Name* find(std::string_view name) const;
+  bool declare_range(const Range& range);
+  static const Range* find_range(const Scope& scope, std::string_view name, RegId& index);
+  std::optional<Name> find(std::string_view name) const;
 
   // -- operands (parse_operand.cpp) --
   bool operand(Operand& out, unsigned depth = 0);
   bool address(Operand& out);
+  bool second_of_pair(Operand& out);
   bool word_operand(Operand& out);
   bool special(std::string_view word, Operand& out);
   bool literal(Operand& out, bool is_minus);
@@ -118,7 +129,6 @@ class Parser {
   bool has_failed_ = false;  // the present statement has an error already
   bool any_error_ = false;
   Names globals_;
-  std::unordered_set<std::string> pool_;  // names made up from `name<count>`; elements never move
   std::vector<Scope> scopes_;
   Function* function_ = nullptr;
   // The instruction being read, for labels.

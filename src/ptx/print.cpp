@@ -281,6 +281,7 @@ class Printer {
     switch (value.kind) {
       case Operand::Kind::Reg:
         out_ += function_->registers[value.reg].name;
+        if (!value.symbol.empty()) out_ += "." + value.symbol;
         break;
       case Operand::Kind::Int:
         if (value.is_unsigned_literal) {

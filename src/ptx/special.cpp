@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ptx/text_hash.h"
+
 namespace plumb::ptx {
 namespace {
 
@@ -67,7 +69,7 @@ constexpr Family kFamilies[] = {
 
 struct Index {
   std::vector<std::string> texts;  // of the families; reserved once, so that views into it stay
-  std::unordered_map<std::string_view, SpecialName> by_text;
+  std::unordered_map<std::string_view, SpecialName, TextHash> by_text;
 };
 
 Index build() {

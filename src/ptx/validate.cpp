@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "ptx/codes.h"
@@ -88,35 +89,51 @@ class Validator {
   }
 
  private:
-  void check(Instr& instr) {
+  // What the words alone decide. Files repeat few spellings many times.
+  struct Candidate {
+    const Line* line = nullptr;
+    Filling filling;
+    const Needs* unmet = nullptr;
+  };
+
+  const std::vector<Candidate>& candidates(const Instr& instr) {
+    const std::string_view spelling = module_.source->slice(instr.opcode_span);
+    const auto [at, is_new] = by_spelling_.try_emplace(spelling);
+    if (!is_new) return at->second;
     const Table& isa = table();
-    const std::string_view opcode = instr.opcode;
-    const std::vector<std::uint32_t>& candidates = isa.by_opcode.at(opcode);
+    for (const std::uint32_t index : isa.by_opcode.at(instr.opcode)) {
+      Candidate one{&isa.lines[index], {}, nullptr};
+      if (!fill(*one.line, instr.mods, one.filling)) continue;
+      one.unmet = unmet(*one.line, instr);
+      at->second.push_back(std::move(one));
+    }
+    return at->second;
+  }
+
+  void check(Instr& instr) {
     std::optional<Mismatch> best;
-    const Line* best_line = nullptr;
-    const Line* wrong_target = nullptr;
-    bool has_words = false;
-    for (const std::uint32_t index : candidates) {
-      const Line& line = isa.lines[index];
-      if (!fill(line, instr.mods, filling_)) continue;
-      has_words = true;
-      std::optional<Mismatch> mismatch = match(line, instr);
+    const Candidate* best_one = nullptr;
+    const Candidate* wrong_target = nullptr;
+    const std::vector<Candidate>& all = candidates(instr);
+    for (const Candidate& one : all) {
+      filling_ = &one.filling;
+      std::optional<Mismatch> mismatch = match(*one.line, instr);
       if (mismatch) {
-        if (!best || mismatch->matched > best->matched) best = std::move(mismatch), best_line = &line;
+        if (!best || mismatch->matched > best->matched) best = std::move(mismatch), best_one = &one;
         continue;
       }
-      if (unmet(line, instr) != nullptr) {
-        if (wrong_target == nullptr) wrong_target = &line;
+      if (one.unmet != nullptr) {
+        if (wrong_target == nullptr) wrong_target = &one;
         continue;
       }
-      instr.form = line.form;
+      instr.form = one.line->form;
       return;
     }
     any_error_ = true;
-    if (wrong_target != nullptr) return report_needs(*wrong_target, instr);
-    if (!has_words) return report_words(candidates, instr, opcode);
+    if (wrong_target != nullptr) return report_needs(*wrong_target->unmet, instr);
+    if (all.empty()) return report_words(table().by_opcode.at(instr.opcode), instr, instr.opcode);
     Finding& finding = findings_.add(*best->code, std::move(best->message), {module_.source, best->span});
-    finding.notes.push_back({fmt::format("the form is `{}`", pretty(*best_line)), {}});
+    finding.notes.push_back({fmt::format("the form is `{}`", pretty(*best_one->line)), {}});
   }
 
   // -- version and target --
@@ -131,6 +148,10 @@ class Validator {
       }
     }
     for (const Mod mod : instr.mods) {
+      const bool is_named = std::any_of(line.word_needs.begin(), line.word_needs.end(), [&](const WordNeeds& row) {
+        return std::find(row.words.begin(), row.words.end(), mod) != row.words.end();
+      });
+      if (is_named) continue;
       for (const Needs& needs : table().mod_needs[static_cast<std::size_t>(mod)]) {
         if (!is_met(needs)) return &needs;
       }
@@ -138,8 +159,7 @@ class Validator {
     return nullptr;
   }
 
-  void report_needs(const Line& line, const Instr& instr) {
-    const Needs& needs = *unmet(line, instr);
+  void report_needs(const Needs& needs, const Instr& instr) {
     const Place place{module_.source, instr.opcode_span};
     const std::string_view text = module_.source->slice(instr.opcode_span);
     if (!allows(needs, module_.target)) {
@@ -201,7 +221,7 @@ class Validator {
     for (; s < specs.size(); ++s) {
       const OperandSpec& wanted = specs[s];
       const bool is_free = wanted.is_optional && wanted.condition < 0;
-      if (wanted.condition >= 0 && filling_[static_cast<std::size_t>(wanted.condition)] < 0) continue;
+      if (wanted.condition >= 0 && (*filling_)[static_cast<std::size_t>(wanted.condition)] < 0) continue;
       if (is_free && at >= instr.operands.size()) continue;
       if (wanted.kind == OperandSpec::Kind::Call) return call(instr);
       if (at >= instr.operands.size()) {
@@ -243,7 +263,7 @@ class Validator {
 
   Type type_of(const Line& line, const OperandSpec& wanted, const Instr& instr) const {
     if (wanted.type_slot < 0) return wanted.type;
-    const int filled = filling_[static_cast<std::size_t>(wanted.type_slot)];
+    const int filled = (*filling_)[static_cast<std::size_t>(wanted.type_slot)];
     const ModSlot& slot = line.slots[static_cast<std::size_t>(wanted.type_slot)];
     const Mod mod = filled >= 0 ? instr.mods[static_cast<std::size_t>(filled)] : slot.words.front();
     const Type type = type_from_name(text(mod)).value_or(Type::b32);
@@ -282,13 +302,14 @@ class Validator {
         return constant(wanted, given, instr);
       case OperandSpec::Kind::Address:
         if (given.kind != Operand::Kind::Address || !given.elements.empty()) return kind("an address `[a]`");
-        return address(wanted, given, instr);
+        return address(line, wanted, given, instr);
       case OperandSpec::Kind::TensorAddress:
         if (given.kind != Operand::Kind::Address || given.elements.empty()) {
           return kind("an address with coordinates `[a, {c}]`");
         }
-        if (auto mismatch = vector(wanted, given.elements[0], type_of(line, wanted, instr), instr)) return mismatch;
-        return address(wanted, given, instr);
+        if (given.integer != 0) return kind("an address without an offset");
+        if (auto mismatch = coordinates(line, wanted, given.elements.back(), instr)) return mismatch;
+        return address(line, wanted, given, instr);
       case OperandSpec::Kind::Call:
         return std::nullopt;
       case OperandSpec::Kind::Value:
@@ -297,7 +318,7 @@ class Validator {
     const Type type = type_of(line, wanted, instr);
     if (given.kind == Operand::Kind::Pair) {
       if (wanted.pair == OperandSpec::Pair::None) return kind("one register");
-      if (auto mismatch = scalar(wanted, given.elements[0], type, instr)) return mismatch;
+      if (auto mismatch = vector(wanted, given.elements[0], type, instr)) return mismatch;
       return scalar(predicate_spec(), given.elements[1], Type::pred, instr);
     }
     if (wanted.pair == OperandSpec::Pair::Required) return kind("a pair `p|q`");
@@ -313,6 +334,14 @@ class Validator {
       return out;
     }();
     return kSpec;
+  }
+
+  // One coordinate may stand without braces, in a texture's address.
+  std::optional<Mismatch> coordinates(const Line& line, const OperandSpec& wanted, const Operand& given,
+                                      const Instr& instr) const {
+    const Type type = type_of(line, wanted, instr);
+    const bool is_bare = given.kind == Operand::Kind::Reg && vector_length(wanted, instr.mods) == 1;
+    return is_bare ? scalar(wanted, given, type, instr) : vector(wanted, given, type, instr);
   }
 
   // The space that an address operand is in, by the instruction's words; none: generic.
@@ -367,8 +396,13 @@ class Validator {
     }
   }
 
-  std::optional<Mismatch> address(const OperandSpec& wanted, const Operand& given, const Instr& instr) const {
+  std::optional<Mismatch> address(const Line& line, const OperandSpec& wanted, const Operand& given,
+                                  const Instr& instr) const {
     const Space space = space_of(wanted, instr);
+    if (wanted.has_no_offset && given.integer != 0) {
+      return Mismatch{&kOperandKind, fmt::format("the address of `{}` takes no offset", opcode_text(instr)), given.span,
+                      0};
+    }
     if (given.base == Operand::Base::Variable) {
       const Variable& variable = module_.variables[given.variable];
       const bool is_generic = variable.space != Space::constant && variable.space != Space::param;
@@ -383,8 +417,9 @@ class Validator {
       return Mismatch{&kOperandKind, "only a .local address can be a number", given.span, 0};
     }
     const Register& reg = function_->registers[given.reg];
-    if (wanted.kind == OperandSpec::Kind::Address && wanted.type != Type::none)
-      return scalar(wanted, given_register(given), wanted.type, instr);
+    const bool is_typed = wanted.type != Type::none || wanted.type_slot >= 0;
+    if (wanted.kind == OperandSpec::Kind::Address && is_typed)
+      return scalar(wanted, given_register(given), type_of(line, wanted, instr), instr);
     const Class own = class_of(reg.type);
     if ((own == Class::Bits || own == Class::Int) && byte_size(reg.type) <= 8) return std::nullopt;
     return Mismatch{&kOperandType,
@@ -504,6 +539,12 @@ class Validator {
     if (given.is_negated && !wanted.is_negatable && type != Type::pred) return wrong_kind("only a predicate takes `!`");
     switch (given.kind) {
       case Operand::Kind::Reg: {
+        const bool has_selector = !given.symbol.empty();
+        if (has_selector ? wanted.selector == OperandSpec::Selector::None
+                         : wanted.selector == OperandSpec::Selector::Required) {
+          return wrong_kind(has_selector ? "a whole register is needed"
+                                         : "a part such as `.b0` or `.h1` is named here");
+        }
         const Register& reg = function_->registers[given.reg];
         if (wanted.is_exact ? reg.type == type : goes_with(reg.type, type, wanted.allows_wider)) return std::nullopt;
         return Mismatch{&kOperandType,
@@ -518,11 +559,13 @@ class Validator {
       case Operand::Kind::Int:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
         if (class_of(type) == Class::Real) return wrong_kind("a real number is needed");
-        if (class_of(type) == Class::Packed || wanted.is_register) return wrong_kind("a register is needed");
+        if (class_of(type) == Class::Packed || wanted.is_register || wanted.is_exact) {
+          return wrong_kind("a register is needed");
+        }
         return constant(wanted, given, instr);
       case Operand::Kind::Float:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
-        if (wanted.is_register) return wrong_kind("a register is needed");
+        if (wanted.is_register || wanted.is_exact) return wrong_kind("a register is needed");
         if (type == Type::f32 || type == Type::f64) return std::nullopt;
         if (type == Type::b32 && given.float_kind == Operand::FloatKind::F32Bits) return std::nullopt;
         if (type == Type::b64 && given.float_kind != Operand::FloatKind::F32Bits) return std::nullopt;
@@ -535,7 +578,7 @@ class Validator {
         }
         return wrong_kind("special registers are read with `mov` or `cvt`");
       case Operand::Kind::Variable:
-        if (wanted.allows_symbol) return std::nullopt;
+        if (wanted.allows_symbol) return symbol(given, instr);
         return wrong_kind("the address of a variable is taken with `mov`, and its value read with `ld`");
       case Operand::Kind::Function:
         if (wanted.allows_symbol) return std::nullopt;
@@ -543,6 +586,21 @@ class Validator {
       default:
         return wrong_kind("a register or a constant is needed");
     }
+  }
+
+  // `cvta` and its like take the address of a variable of the space that they name.
+  std::optional<Mismatch> symbol(const Operand& given, const Instr& instr) const {
+    if (instr.opcode == "mov") return std::nullopt;
+    Space space = Space::shared;  // of a cluster's block
+    for (const Mod mod : instr.mods) {
+      if (const Space named = space_from_word(mod); named != Space::none) space = named;
+    }
+    const Variable& variable = module_.variables[given.variable];
+    if (variable.space == space) return std::nullopt;
+    return Mismatch{&kOperandKind,
+                    fmt::format("`{}` is a {} variable, and `{}` takes the address of a {} variable", variable.name,
+                                space_name(variable.space), opcode_text(instr), space_name(space)),
+                    given.span, 0};
   }
 
   std::optional<Mismatch> constant(const OperandSpec& wanted, const Operand& given, const Instr& instr) const {
@@ -599,7 +657,8 @@ class Validator {
   Findings& findings_;
   Function* function_ = nullptr;
   bool any_error_ = false;
-  Filling filling_;
+  const Filling* filling_ = nullptr;
+  std::unordered_map<std::string_view, std::vector<Candidate>, TextHash> by_spelling_;
 };
 
 }  // namespace

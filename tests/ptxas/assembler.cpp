@@ -13,12 +13,14 @@
 namespace plumb::agreement {
 namespace {
 
-std::string output_of(const std::string& command) {
+std::string output_of(const std::string& command, bool& is_good) {
   std::string out;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  if (!pipe) return out;
+  FILE* const pipe = popen(command.c_str(), "r");
+  is_good = pipe != nullptr;
+  if (!is_good) return out;
   char buffer[4096];
-  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe.get())) > 0;) out.append(buffer, n);
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  is_good = pclose(pipe) == 0;
   return out;
 }
 
@@ -74,7 +76,8 @@ Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
   for (std::size_t i = 0; i < batch.lines.size(); ++i) text += (is_dropped[i] ? "" : batch.lines[i]) + '\n';
   text += batch.tail;
   const ScratchFile file(text);
-  const std::string messages = output_of("ptxas -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1");
+  bool is_good = true;
+  const std::string messages = output_of("ptxas -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1", is_good);
   for (std::string_view rest = messages; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
@@ -99,13 +102,15 @@ Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
       out.by_line.emplace(index, message->text);
     }
   }
+  if (!is_good && out.by_line.empty() && out.unplaced.empty()) out.unplaced = "ptxas failed and said nothing";
   return out;
 }
 
 }  // namespace
 
 std::optional<Assembler> Assembler::find() {
-  const std::string text = output_of("ptxas --version 2>/dev/null");
+  bool is_good = true;
+  const std::string text = output_of("ptxas --version 2>/dev/null", is_good);
   const std::size_t at = text.find("release ");
   if (at == std::string::npos) return std::nullopt;
   const std::string version = text.substr(at + 8, text.find(',', at) - at - 8);

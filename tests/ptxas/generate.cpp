@@ -24,6 +24,11 @@ std::vector<ptx::Mod> words_of(const ptx::Line& line, const std::vector<int>& ch
   return out;
 }
 
+bool has_shared(const ptx::Line& line, const std::vector<int>& chosen) {
+  const std::vector<ptx::Mod> words = words_of(line, chosen);
+  return std::find(words.begin(), words.end(), ptx::Mod::shared) != words.end();
+}
+
 // Register types that go with an instruction type.
 std::vector<Type> register_types(Type type, bool allows_wider) {
   switch (ptx::byte_size(type)) {
@@ -120,7 +125,8 @@ std::vector<Type> Generator::fitting_types(const OperandSpec& spec, Type type) {
 
 std::string Generator::value(const OperandSpec& spec, Type type) {
   const std::vector<Type> fitting = fitting_types(spec, type);
-  if (!spec.is_dest && !spec.is_register && spec.count == OperandSpec::Count::Scalar && pick(6) == 0) {
+  if (!spec.is_dest && !spec.is_register && !spec.is_exact && spec.count == OperandSpec::Count::Scalar &&
+      pick(6) == 0) {
     switch (type) {
       case Type::f32:
         return "0f3F800000";
@@ -154,14 +160,14 @@ std::string Generator::pack(const OperandSpec& spec, Type type) {
 }
 
 std::string Generator::address(const OperandSpec& spec, const ptx::Line& line, const std::vector<int>& chosen) {
-  std::string base =
-      register_name(spec.type == Type::none || spec.kind == OperandSpec::Kind::TensorAddress ? Type::b64 : spec.type,
-                    next_register_++);
-  if (pick(4) == 0) base += "+16";
+  const bool is_tensor = spec.kind == OperandSpec::Kind::TensorAddress;
+  const bool is_typed = !is_tensor && (spec.type != Type::none || spec.type_slot >= 0);
+  std::string base = register_name(is_typed ? type_of(line, chosen, spec) : Type::b64, next_register_++);
+  if (pick(4) == 0 && !is_tensor && !spec.has_no_offset) base += "+16";
   if (spec.kind != OperandSpec::Kind::TensorAddress) return "[" + base + "]";
+  const Type reg = register_types(type_of(line, chosen, spec), false).front();
   std::vector<std::string> out;
-  for (unsigned i = 0; i < ptx::vector_length(spec, words_of(line, chosen)); ++i)
-    out.push_back(register_name(Type::s32, i));
+  for (unsigned i = 0; i < ptx::vector_length(spec, words_of(line, chosen)); ++i) out.push_back(register_name(reg, i));
   return fmt::format("[{}, {{{}}}]", base, fmt::join(out, ", "));
 }
 
@@ -194,7 +200,16 @@ std::string Generator::operand(const ptx::Line& line, const std::vector<int>& ch
     out = value(spec, type);
     if (spec.allows_sink && pick(8) == 0) out = "_";
     if (spec.allows_special && type == Type::u32 && pick(8) == 0) out = "%tid.x";
-    if (spec.allows_symbol && ptx::byte_size(type) == 8 && type != Type::f64 && pick(8) == 0) out = "g_data";
+    if (spec.allows_symbol && ptx::byte_size(type) == 8 && type != Type::f64 && pick(8) == 0) {
+      const bool is_free = line.opcode == "mov" || has_shared(line, chosen);
+      if (is_free) out = "s_data";
+    }
+  }
+  const bool takes_part =
+      spec.selector == OperandSpec::Selector::Required || (spec.selector == OperandSpec::Selector::Optional && coin());
+  if (takes_part && out[0] == '%') {
+    const char last = line.opcode.back();
+    out += last == '2' ? (spec.is_dest ? ".h1" : ".h32") : last == '4' ? (spec.is_dest ? ".b32" : ".b3210") : ".b1";
   }
   if (spec.is_negatable && coin() && out[0] == '%') out = "!" + out;
   if (spec.pair == OperandSpec::Pair::Required || (spec.pair == OperandSpec::Pair::Optional && coin())) {
@@ -300,10 +315,13 @@ bool Generator::place(const ptx::Line& line, const std::vector<int>& chosen, Set
     for (std::size_t s = 0; s < line.slots.size(); ++s) {
       const ptx::Mod* word = word_of(line, chosen, s);
       if (word == nullptr) continue;
+      bool is_named = false;
       for (const ptx::WordNeeds& row : line.word_needs) {
-        const bool is_named = std::find(row.words.begin(), row.words.end(), *word) != row.words.end();
-        if (is_named && !is_met(row.needs, setting)) return false;
+        if (std::find(row.words.begin(), row.words.end(), *word) == row.words.end()) continue;
+        is_named = true;
+        if (!is_met(row.needs, setting)) return false;
       }
+      if (is_named) continue;
       for (const ptx::Needs& needs : ptx::table().mod_needs[static_cast<std::size_t>(*word)]) {
         if (!is_met(needs, setting)) return false;
       }

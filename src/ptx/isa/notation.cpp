@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/isa/notation.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "base/check.h"
 
@@ -107,7 +109,29 @@ class LineParser {
     line_.opcode = words.substr(0, end);
     if (end != std::string_view::npos) slots(words.substr(end));
     if (space != std::string_view::npos) operands(trim(line_.head.substr(space)));
+    line_.leading = leading_words();
     for (const Definition& definition : definitions_) PLUMB_CHECK(find_slot(definition.name) >= 0);
+  }
+
+  // The first words that are part of the instruction's name, as in `wmma.load.a` or `cp.async.bulk`.
+  unsigned leading_words() const {
+    constexpr std::string_view kFamilies[] = {"tcgen05",        "wgmma",     "wmma",     "createpolicy",
+                                              "mbarrier",       "tensormap", "multimem", "clusterlaunchcontrol",
+                                              "griddepcontrol", "brx"};
+    constexpr std::string_view kNames[] = {"async",        "bulk",       "tensor",   "reduce", "prefetch",
+                                           "commit_group", "wait_group", "wait_all", "proxy",  "warp",
+                                           "cluster",      "load",       "store"};
+    const auto holds = [](auto& list, std::string_view word) {
+      return std::find(std::begin(list), std::end(list), word) != std::end(list);
+    };
+    unsigned out = holds(kFamilies, line_.opcode) ? 1 : 0;
+    const auto names = [&](std::size_t i) {
+      const ModSlot& slot = line_.slots[i];
+      const bool is_before = i > 0 && (line_.slots[i - 1].name == "load" || line_.slots[i - 1].name == "store");
+      return !slot.is_optional && slot.words.size() == 1 && (holds(kNames, slot.name) || is_before);
+    };
+    while (out < line_.slots.size() && names(out)) ++out;
+    return out;
   }
 
   Line result() { return std::move(line_); }
@@ -171,6 +195,7 @@ class LineParser {
     const std::string_view first = text(slot.words[0]);
     if (type_from_name(first)) slot.order = ModSlot::Order::Type;
     if (is_space_word(first)) slot.order = ModSlot::Order::Space;
+    if (first == "row" || first == "col") slot.order = ModSlot::Order::Layout;
     line_.slots.push_back(std::move(slot));
   }
 
@@ -221,6 +246,10 @@ class LineParser {
       operand.count = Count::Vec;
     } else if (text == "pack") {
       operand.count = Count::Pack;
+    } else if (text == "tex") {
+      operand.count = Count::Texture;
+    } else if (text == "grad") {
+      operand.count = Count::Gradient;
     } else if (text == "lanes") {
       operand.count = Count::Lanes;
     } else if (text.ends_with("x")) {
@@ -245,8 +274,11 @@ class LineParser {
       if (flag == '@') operand.allows_symbol = true;
       if (flag == 'w') operand.allows_wider = true;
       if (flag == '=') operand.is_exact = true;
+      if (flag == '0') operand.has_no_offset = true;
+      if (flag == 'h') operand.selector = OperandSpec::Selector::Optional;
+      if (flag == 'H') operand.selector = OperandSpec::Selector::Required;
       if (flag == 'r') operand.is_register = true;
-      PLUMB_CHECK(std::string_view("_s@w=r").find(flag) != std::string_view::npos);
+      PLUMB_CHECK(std::string_view("_s@w=rhH0").find(flag) != std::string_view::npos);
     }
   }
 
@@ -328,7 +360,7 @@ class LineParser {
       return out_part;
     };
     const std::size_t slash = text.rfind('/');
-    const bool has_flags = slash != std::string_view::npos && (text[slash + 1] < '0' || text[slash + 1] > '9');
+    const bool has_flags = slash != std::string_view::npos && (text[slash + 1] < '1' || text[slash + 1] > '9');
     const std::string_view flags = has_flags ? part('/') : std::string_view();
     const std::string_view type = part(':');
     const std::string_view count = part('*');

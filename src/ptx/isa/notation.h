@@ -9,7 +9,7 @@
 
 namespace plumb::ptx::notation {
 
-using Mods = std::unordered_map<std::string_view, Mod>;
+using Mods = std::unordered_map<std::string_view, Mod, TextHash>;
 
 Line parse_line(std::string_view text, Form form, const Mods& mods);
 Needs parse_needs(std::string_view text);  // "8.0 sm_90a|sm_100f"

@@ -90,6 +90,16 @@ bool satisfies(const SmNeed& need, const Target& target) {
   return family(target.sm) == family(need.sm) && target.sm >= need.sm && target.suffix != 0;
 }
 
+bool has(std::span<const Mod> mods, Mod wanted) {
+  for (const Mod mod : mods) {
+    if (mod == wanted) return true;
+  }
+  return false;
+}
+
+// Words that the assembler lets stand twice.
+bool is_repeatable(Mod mod) { return mod == Mod::sync || mod == Mod::sat || mod == Mod::approx || mod == Mod::uni; }
+
 bool holds(const ModSlot& slot, Mod mod) {
   for (const Mod word : slot.words) {
     if (word == mod) return true;
@@ -150,7 +160,10 @@ std::pair<Mod, Mod> excluded(const Line& line, std::span<const Mod> mods) {
 
 bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
   filling.assign(line.slots.size(), -1);
-  int last_type = -1, last_space = -1;
+  for (std::size_t i = 0; i < line.leading; ++i) {
+    if (i < line.slots.size() && (i >= mods.size() || !holds(line.slots[i], mods[i]))) return false;
+  }
+  int last_type = -1, last_space = -1, last_layout = -1;
   for (std::size_t i = 0; i < mods.size(); ++i) {
     int found = -1;
     for (std::size_t s = 0; s < line.slots.size() && found < 0; ++s) {
@@ -159,12 +172,15 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
       const int at = static_cast<int>(s);
       if (slot.order == ModSlot::Order::Type && at < last_type) continue;
       if (slot.order == ModSlot::Order::Space && at < last_space) continue;
+      if (slot.order == ModSlot::Order::Layout && at < last_layout) continue;
       found = at;
     }
+    if (found < 0 && is_repeatable(mods[i]) && has(mods.first(i), mods[i])) continue;
     if (found < 0) return false;
     const ModSlot& slot = line.slots[static_cast<std::size_t>(found)];
     if (slot.order == ModSlot::Order::Type) last_type = found;
     if (slot.order == ModSlot::Order::Space) last_space = found;
+    if (slot.order == ModSlot::Order::Layout) last_layout = found;
     filling[static_cast<std::size_t>(found)] = static_cast<int>(i);
   }
   for (std::size_t s = 0; s < line.slots.size(); ++s) {
@@ -197,13 +213,6 @@ unsigned number_in(std::span<const Mod> mods, char mark, bool is_at_front) {
   return 0;
 }
 
-bool has(std::span<const Mod> mods, Mod wanted) {
-  for (const Mod mod : mods) {
-    if (mod == wanted) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 unsigned vector_length(const OperandSpec& operand, std::span<const Mod> mods) {
@@ -224,6 +233,12 @@ unsigned vector_length(const OperandSpec& operand, std::span<const Mod> mods) {
                                    : has(mods, Mod::_4d) ? 4
                                                          : 5) -
              value;
+    case OperandSpec::Count::Texture:
+      if (has(mods, Mod::_1d)) return 1;
+      return has(mods, Mod::_2d) || has(mods, Mod::a1d) ? 2 : 4;
+    case OperandSpec::Count::Gradient:
+      if (has(mods, Mod::_1d) || has(mods, Mod::a1d)) return 1;
+      return has(mods, Mod::_2d) || has(mods, Mod::a2d) ? 2 : 4;
     case OperandSpec::Count::Lanes:
       return has(mods, Mod::cta_group_2) ? 8 : 4;
     case OperandSpec::Count::Scalar:

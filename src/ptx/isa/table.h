@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ptx/module.h"
+#include "ptx/text_hash.h"
 
 namespace plumb::ptx {
 
@@ -46,7 +47,12 @@ struct ModSlot {
   bool is_optional = false;
   int same_as = -1;  // an earlier slot of the same name
   int group = -1;    // optional words of one brace stand or fall together
-  enum class Order : std::uint8_t { Free, Type, Space } order = Order::Free;  // types keep their order, so do spaces
+  enum class Order : std::uint8_t {
+    Free,
+    Type,
+    Space,
+    Layout
+  } order = Order::Free;  // types keep their order, so do spaces
 };
 
 // Constants from `first` to `last` by `step`.
@@ -56,7 +62,7 @@ struct Range {
 
 struct OperandSpec {
   enum class Kind : std::uint8_t { Value, Address, TensorAddress, Immediate, Label, Call, Sink };
-  enum class Count : std::uint8_t { Scalar, Fixed, Vec, Pack, PerX, PerN, Dim, Lanes };
+  enum class Count : std::uint8_t { Scalar, Fixed, Vec, Pack, PerX, PerN, Dim, Lanes, Texture, Gradient };
   enum class Pair : std::uint8_t { None, Optional, Required };
 
   std::string_view name;
@@ -69,8 +75,10 @@ struct OperandSpec {
   Pair pair = Pair::None;
   bool is_dest = false, allows_sink = false, allows_special = false, allows_symbol = false, allows_wider = false;
   bool is_negatable = false;
-  bool is_exact = false;     // the register has the type itself, not another of its size
-  bool is_register = false;  // no constant
+  bool has_no_offset = false;  // of an address
+  bool is_exact = false;       // the register has the type itself, not another of its size
+  enum class Selector : std::uint8_t { None, Optional, Required } selector = Selector::None;  // `.b0`, `.h10`
+  bool is_register = false;                                                                   // no constant
   bool is_optional = false;
   int condition = -1;         // slot that must be filled for the operand to stand
   std::vector<Range> values;  // what a constant may be; none: anything
@@ -81,6 +89,7 @@ struct Line {
   std::string_view opcode;
   std::string_view head;  // the syntax up to the first `;`
   std::vector<ModSlot> slots;
+  unsigned leading = 0;  // so many words are part of the instruction's name and come first
   std::vector<OperandSpec> operands;
   Needs needs;
   std::vector<WordNeeds> word_needs;
@@ -101,8 +110,8 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling);
 struct Table {
   std::vector<FormSpec> forms;
   std::vector<Line> lines;
-  std::unordered_map<std::string_view, std::vector<std::uint32_t>> by_opcode;  // indices into `lines`
-  std::unordered_map<std::string_view, Mod> mods;
+  std::unordered_map<std::string_view, std::vector<std::uint32_t>, TextHash> by_opcode;  // indices into `lines`
+  std::unordered_map<std::string_view, Mod, TextHash> mods;
   std::vector<std::vector<Needs>> mod_needs;  // by Mod, what the word asks for wherever it stands
 };
 const Table& table();
