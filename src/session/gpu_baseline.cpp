@@ -181,13 +181,13 @@ BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, 
   }
   fs::create_directories(folder, error);
   const std::string ptx = answer["ptx"];
-  const Json launch = answer["launch"];
+  const std::string launch = answer["launch"];
   answer.erase("ptx");
   answer["task"] = task.name;
   answer["shape"] = shape.label;
   answer["ptx_sha256"] = sha256(ptx);
   out.record = answer;
-  if (write_file(base.string() + ".json", launch.dump(1) + "\n", out.findings) &&
+  if (write_file(base.string() + ".json", launch + "\n", out.findings) &&
       write_file(record, answer.dump(1) + "\n", out.findings)) {
     write_file(out.ptx, ptx, out.findings);
   }

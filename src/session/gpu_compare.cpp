@@ -147,13 +147,18 @@ class Judge {
 
   void one_row(std::uint64_t begin, std::uint64_t end) {
     double largest = 0;
+    bool has_overflow = false;
     if (format_) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const std::byte* reference = at(compared_.reference, i);
         const double value = number(reference);
+        has_overflow = has_overflow || std::isinf(value);
         if (std::isfinite(value) && !is_before(reference, i)) largest = std::max(largest, std::abs(value));
       }
     }
+    // Where neighbours overflow, sums may have been far larger than the finite ones that are left.
+    constexpr double kBeyond = 1024;
+    if (has_overflow && model_.has_reduction) largest *= kBeyond;
     for (std::uint64_t i = begin; i < end; ++i) one(i, largest);
   }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -170,6 +171,21 @@ TEST(HiddenShapes, StayWithinTheRangesAndKeepTheOrderOfSizes) {
       EXPECT_LE(cols, stride);
       EXPECT_GE(cols, 3);
       EXPECT_LE(stride, 1000);
+    }
+  }
+}
+
+TEST(HiddenShapes, KeepRowsWithinTheirStrides) {
+  task::Task task;
+  for (const auto& [columns, step, stride] : {std::array{4L, 2L, 9L}, {10L, 3L, 40L}, {7L, 1L, 7L}}) {
+    task::Shape shape;
+    shape.sizes = {{"columns", columns}, {"step", step}, {"stride", stride}};
+    shape.label = task::label_of(shape.sizes);
+    task.prove_shapes.push_back(std::move(shape));
+  }
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    for (const task::Shape& shape : draw_hidden_shapes(task, 3, seed)) {
+      EXPECT_LE(shape.sizes.at("columns") * shape.sizes.at("step"), shape.sizes.at("stride"));
     }
   }
 }

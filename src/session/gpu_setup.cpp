@@ -55,7 +55,7 @@ double smallest_normal(Format format) {
 }
 
 double special(Format format, std::uint64_t bits) {
-  switch (bits % 6) {
+  switch (bits % 5) {
     case 0:
       return std::numeric_limits<double>::quiet_NaN();
     case 1:
@@ -64,10 +64,8 @@ double special(Format format, std::uint64_t bits) {
       return -std::numeric_limits<double>::infinity();
     case 3:
       return -0.0;
-    case 4:
-      return smallest_normal(format) / 2;
     default:
-      return largest(format);
+      return smallest_normal(format) / 2;
   }
 }
 
@@ -83,7 +81,8 @@ double draw(Family family, Format format, std::uint64_t bits) {
     case Family::Wide:
       return std::clamp(value * std::pow(10, 4 * unit(other >> 32) - 2), -largest(format), largest(format));
     case Family::Large:
-      return std::clamp(1000 * value, -largest(format), largest(format));
+      // Products of two such numbers and sums of those stay finite in most outputs of the same type.
+      return std::clamp((largest(format) < 1e6 ? 60 : 1000) * value, -largest(format), largest(format));
     case Family::Offset:
       return std::clamp(100 + value, -largest(format), largest(format));
     case Family::Zeros:

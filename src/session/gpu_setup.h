@@ -24,10 +24,10 @@ enum class Family : std::uint8_t {
   Normal,    // mean 0, variance 1
   Integers,  // -4 to 4, exact in every type
   Wide,      // normal times 10^u, u even in -2 to 2
-  Large,     // normal times 1000
+  Large,     // normal times 1000, times 60 in types of narrow range
   Offset,    // 100 plus normal
   Zeros,
-  Special,  // normal, with one in 50 NaN, an infinity, -0, subnormal or the largest number
+  Special,  // normal, with one in 50 NaN, an infinity, -0 or subnormal
 };
 std::string_view name(Family family);
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -16,7 +18,10 @@ namespace {
 struct Ranges {
   std::vector<std::string> names;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> range;
+  std::map<std::string, std::int64_t> divisor;  // of all listed values: tiles that a source takes for granted
   std::vector<std::pair<std::string, std::string>> equal, at_most;
+  // a * b <= c: a row of `a` elements, `b` apart, fits the stride `c`.
+  std::vector<std::array<std::string, 3>> products;
 
   explicit Ranges(const std::vector<const task::Shape*>& shapes) {
     for (const auto& [size, value] : shapes.front()->sizes) {
@@ -25,6 +30,7 @@ struct Ranges {
       for (const task::Shape* shape : shapes) {
         const std::int64_t other = value_of(shape->sizes, size);
         range[size] = {std::min(range[size].first, other), std::max(range[size].second, other)};
+        divisor[size] = std::gcd(divisor[size], other);
       }
     }
     for (const std::string& a : names) {
@@ -37,6 +43,14 @@ struct Ranges {
         };
         if (a < b && holds([](auto x, auto y) { return x == y; })) equal.emplace_back(a, b);
         if (holds([](auto x, auto y) { return x <= y; })) at_most.emplace_back(a, b);
+        for (const std::string& c : names) {
+          const auto fits = [&](const task::Shape* shape) {
+            return value_of(shape->sizes, a) * value_of(shape->sizes, b) <= value_of(shape->sizes, c);
+          };
+          if (a < b && c != a && c != b && std::all_of(shapes.begin(), shapes.end(), fits)) {
+            products.push_back({a, b, c});
+          }
+        }
       }
     }
   }
@@ -47,10 +61,13 @@ struct Ranges {
   }
 
   bool holds(const task::Sizes& sizes) const {
+    const auto value = [&](const std::string& size) { return value_of(sizes, size); };
     return std::all_of(equal.begin(), equal.end(),
-                       [&](const auto& pair) { return value_of(sizes, pair.first) == value_of(sizes, pair.second); }) &&
+                       [&](const auto& pair) { return value(pair.first) == value(pair.second); }) &&
            std::all_of(at_most.begin(), at_most.end(),
-                       [&](const auto& pair) { return value_of(sizes, pair.first) <= value_of(sizes, pair.second); });
+                       [&](const auto& pair) { return value(pair.first) <= value(pair.second); }) &&
+           std::all_of(products.begin(), products.end(),
+                       [&](const auto& each) { return value(each[0]) * value(each[1]) <= value(each[2]); });
   }
 };
 
@@ -119,7 +136,9 @@ std::vector<task::Shape> draw_hidden_shapes(const task::Task& task, unsigned cou
       if (random() % 3 == 0) continue;
       const auto [low, high] = ranges.range.at(size);
       std::int64_t value = low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
-      if (is_even) value = std::clamp((value + 15) / 16 * 16, low, high);
+      const std::int64_t unit = std::lcm(std::max<std::int64_t>(1, ranges.divisor.at(size)), is_even ? 16 : 1);
+      value = value / unit * unit;
+      if (value < low) value = low;
       shape.sizes[size] = value;
     }
     for (const auto& [a, b] : ranges.equal) shape.sizes[b] = shape.sizes[a];

@@ -24,6 +24,7 @@ struct TestOptions {
   double launch_seconds = 5;
   double reference_seconds = 20;  // per shape
   unsigned repeats = 6;
+  bool is_discreet = false;  // test shapes and hidden ones are not named
   triton::PythonConfig python;
   std::function<bool(const prove::Progress&)> progress;
 };

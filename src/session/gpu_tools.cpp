@@ -44,6 +44,7 @@ Reply test_candidate(const Session& session, const Json& input) {
   if (!what) return refuse(findings);
   TestOptions options;
   options.shapes = shapes_of(input.value("shapes", Json::array()));
+  options.is_discreet = true;
   options.workers = session.config().workers;
   options.python = session.config().python;
   options.progress = session.config().progress;
