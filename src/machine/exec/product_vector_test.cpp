@@ -132,15 +132,16 @@ std::vector<Program_> read_programs() {
 }
 
 // The words that the program leaves here; empty after a failure.
-std::vector<std::uint32_t> run_program(const Program_& program) {
+template <class D>
+std::vector<std::uint32_t> run_program(const Program_& program, D& dom) {
   Findings findings;
   const auto module = ptx::load(std::make_shared<Source>("product.ptx", program.text), findings);
-  auto decoded = module ? Program<domain::Ieee>::decode(*module, "k", findings) : std::nullopt;
+  auto decoded = module ? Program<D>::decode(*module, "k", findings) : std::nullopt;
   if (!decoded) {
     ADD_FAILURE() << program.name << "\n" << render(findings, false);
     return {};
   }
-  domain::Memory memory(false);
+  domain::Memory memory(D::kHasTags);
   domain::Buffer& in = memory.add("in", program.in.size() * 4, domain::Init::Concrete, domain::Format::F32);
   domain::Buffer& out = memory.add("out", program.out.size() * 4, domain::Init::Concrete, domain::Format::F32);
   std::memcpy(in.bytes.get(), program.in.data(), in.size);
@@ -150,8 +151,7 @@ std::vector<std::uint32_t> run_program(const Program_& program) {
   launch.params.resize(20);
   std::memcpy(launch.params.data(), &in.address, 8);
   std::memcpy(launch.params.data() + 8, &out.address, 8);
-  domain::Ieee ieee;
-  const Result result = decoded->run(launch, {&ieee}, memory, {.workers = 1});
+  const Result result = decoded->run(launch, {&dom}, memory, {.workers = 1});
   if (result.stop) {
     ADD_FAILURE() << program.name << "\n" << render(result.stop->finding, false);
     return {};
@@ -164,8 +164,9 @@ std::vector<std::uint32_t> run_program(const Program_& program) {
 TEST(ProductVectors, AgreeWithTheMachine) {
   const std::vector<Program_> programs = read_programs();
   EXPECT_GE(programs.size(), 240U);
+  domain::Ieee ieee;
   for (const Program_& program : programs) {
-    const std::vector<std::uint32_t> got = run_program(program);
+    const std::vector<std::uint32_t> got = run_program(program, ieee);
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
       if (got[i] != program.out[i] && wrong++ == 0) first = i;
@@ -174,6 +175,24 @@ TEST(ProductVectors, AgreeWithTheMachine) {
     ADD_FAILURE() << program.name << ": " << wrong << " of " << got.size() << " words, word " << first << std::hex
                   << ": " << got[first] << ", the GPU has " << program.out[first];
   }
+}
+
+// Integers are concrete in the field domain; floats become numbers of its own, of which none is out of place.
+TEST(ProductVectors, RunInTheFieldDomain) {
+  domain::FieldContext context({.seed = 1});
+  domain::Field field(context);
+  unsigned integers = 0, floats = 0;
+  for (const Program_& program : read_programs()) {
+    if (program.name.find("specials") != std::string::npos) continue;
+    const bool is_integer = program.name.find("s32") != std::string::npos;
+    const std::vector<std::uint32_t> got = run_program(program, field);
+    if (is_integer) {
+      EXPECT_EQ(got, program.out) << program.name;
+    }
+    ++(is_integer ? integers : floats);
+  }
+  EXPECT_GE(integers, 60U);
+  EXPECT_GE(floats, 120U);
 }
 
 }  // namespace
