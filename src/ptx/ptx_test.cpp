@@ -117,6 +117,42 @@ TEST(Ptx, BadTextsAreNamedAtTheirPlace) {
   EXPECT_EQ(code_of(whole.substr(0, whole.size() - 3)), "ptx.truncated");
 }
 
+TEST(Ptx, OperandsAreHeldToTheAssemblersRules) {
+  struct Case {
+    std::string line, code;
+  };
+  const Case cases[] = {
+      {"cp.async.ca.shared.global [%d0], [%d1], 8;", ""},
+      {"cp.async.ca.shared.global [%d0], [%d1], 12;", "ptx.operand-range"},
+      {"bar.sync 15;", ""},
+      {"bar.sync 16;", "ptx.operand-range"},
+      {"add.s32 %r0, %r1, %tid.x;", "ptx.operand-kind"},
+      {"mov.u32 %r0, %tid.x;", ""},
+      {"add.f32 %f0, %f1, 3;", "ptx.operand-kind"},
+      {"and.b32 %r0, %r1, 0f3F800000;", ""},
+      {"ld.local.b32 %r0, [16];", ""},
+      {"ld.global.b32 %r0, [16];", "ptx.operand-kind"},
+      {"ld.global.b32 %r0, [p];", "ptx.operand-kind"},
+      {"st.global.v2.b32 [%d0], {%f0, 7};", "ptx.operand-type"},
+      {"ld.local.L2::cache_hint.b32 %r0, [%d0], %d1;", "ptx.modifier"},
+      {"cvt.sat.u32.u16 %r0, %r1;", "ptx.modifier"},
+      {"vadd.u32.u32.u32 %r0, %r1.b0, %r2.h1;", ""},
+      {"add.u32 %r0, %r1, %r2;", ""},
+      {"tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f0, %f1}];", ""},
+      {"tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f0, %f1, %f2}];", "ptx.vector-length"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(code_of(kernel(one.line)), one.code) << one.line;
+}
+
+TEST(Ptx, NumberedRegistersAreDeclaredOnce) {
+  EXPECT_EQ(code_of(kernel(".reg .b32 %r<2>;")), "ptx.redeclared");
+  EXPECT_EQ(code_of(kernel(".reg .b32 %r3;")), "ptx.redeclared");
+  EXPECT_EQ(code_of(kernel(".reg .b32 %r4;\nmov.b32 %r4, %r3;")), "");
+  EXPECT_EQ(code_of(kernel(".reg .b32 %r1<3>;")), "");
+  EXPECT_EQ(code_of(kernel("mov.b32 %r04, 1;")), "ptx.undeclared");
+  EXPECT_EQ(code_of(kernel("{\n.reg .f32 %r<2>;\nadd.f32 %r0, %r1, %r1;\n}\nadd.u32 %r0, %r1, %r1;")), "");
+}
+
 TEST(Ptx, LabelsOfStatementsThatFailedAreDropped) {
   EXPECT_EQ(code_of(kernel("bra L, ;\nL:\nret;\nbra L %r1;")), "ptx.syntax");
 }

@@ -115,12 +115,12 @@ class LineParser {
 
   // The first words that are part of the instruction's name, as in `wmma.load.a` or `cp.async.bulk`.
   unsigned leading_words() const {
-    constexpr std::string_view kFamilies[] = {"tcgen05",        "wgmma",     "wmma",     "createpolicy",
-                                              "mbarrier",       "tensormap", "multimem", "clusterlaunchcontrol",
-                                              "griddepcontrol", "brx"};
-    constexpr std::string_view kNames[] = {"async",        "bulk",       "tensor",   "reduce", "prefetch",
-                                           "commit_group", "wait_group", "wait_all", "proxy",  "warp",
-                                           "cluster",      "load",       "store"};
+    constexpr std::string_view kFamilies[] = {
+        "tcgen05",        "wgmma", "wmma", "createpolicy", "mbarrier", "tensormap", "multimem", "clusterlaunchcontrol",
+        "griddepcontrol", "brx",   "suld", "sust",         "sured"};
+    constexpr std::string_view kNames[] = {
+        "async", "bulk", "tensor",  "reduce", "prefetch", "commit_group", "wait_group", "wait_all",
+        "proxy", "warp", "cluster", "load",   "store",    "red",          "expect_tx",  "noComplete"};
     const auto holds = [](auto& list, std::string_view word) {
       return std::find(std::begin(list), std::end(list), word) != std::end(list);
     };
