@@ -14,6 +14,7 @@ namespace plumb::machine {
 namespace {
 
 constexpr std::size_t kMaxInFlight = 65536;
+constexpr std::size_t kForgetEvery = 64;  // copies
 
 std::string hex(std::uint64_t value) {
   char text[24];
@@ -272,23 +273,21 @@ bool WarpRun<D>::meets_mbarrier(const Cta<D>& owner, std::uint64_t offset, unsig
 
 template <class D>
 Cta<D>* WarpRun<D>::shared_owner(std::uint64_t& address, unsigned size, unsigned lane, const char* verb) {
-  if ((address & (std::min(size, 16u) - 1)) != 0) {
-    report_alignment(ptx::Space::shared, address, size, lane, verb);
-    return nullptr;
-  }
   const std::uint64_t rank = address >> kRankShift, offset = address & ((1u << kRankShift) - 1);
-  const std::string text = thread_name(lane) + " " + verb + " " + std::to_string(size) + " bytes at shared address ";
+  const auto text = [&] {
+    return thread_name(lane) + " " + verb + " " + std::to_string(size) + " bytes at shared address ";
+  };
   if (rank >= cta_.cluster().size()) {
-    this->fault(kBounds, text + hex(address) + ", which is in no block of the cluster");
+    this->fault(kBounds, text() + hex(address) + ", which is in no block of the cluster");
     return nullptr;
   }
   Cta<D>& owner = cta_.cluster().cta(static_cast<std::uint32_t>(rank));
   if (owner.is_done()) {
-    this->fault(kCluster, text + hex(offset) + " of " + owner.name() + ", which has exited");
+    this->fault(kCluster, text() + hex(offset) + " of " + owner.name() + ", which has exited");
     return nullptr;
   }
   if (offset > owner.shared().size() || size > owner.shared().size() - offset) {
-    this->fault(kBounds, text + hex(offset) + " of " + owner.name() + ", past the " +
+    this->fault(kBounds, text() + hex(offset) + " of " + owner.name() + ", past the " +
                              std::to_string(owner.shared().size()) + " bytes of shared memory");
     return nullptr;
   }
@@ -298,6 +297,10 @@ Cta<D>* WarpRun<D>::shared_owner(std::uint64_t& address, unsigned size, unsigned
 
 template <class D>
 bool WarpRun<D>::load_cluster(std::uint64_t address, unsigned size, unsigned lane, TaggedBytes& out) {
+  if ((address & (size - 1)) != 0) {
+    report_alignment(ptx::Space::shared, address, size, lane, "reads");
+    return false;
+  }
   Cta<D>* owner = shared_owner(address, size, lane, "reads");
   if (owner == nullptr || meets_mbarrier(*owner, address, size, lane, "reads")) return false;
   std::memcpy(out.bytes, owner->shared().bytes() + address, size);
@@ -307,6 +310,10 @@ bool WarpRun<D>::load_cluster(std::uint64_t address, unsigned size, unsigned lan
 
 template <class D>
 bool WarpRun<D>::store_cluster(std::uint64_t address, unsigned size, unsigned lane, const TaggedBytes& in) {
+  if ((address & (size - 1)) != 0) {
+    report_alignment(ptx::Space::shared, address, size, lane, "writes");
+    return false;
+  }
   Cta<D>* owner = shared_owner(address, size, lane, "writes");
   if (owner == nullptr || meets_mbarrier(*owner, address, size, lane, "writes")) return false;
   std::memcpy(owner->shared().bytes() + address, in.bytes, size);
@@ -345,6 +352,7 @@ void WarpRun<D>::observe(AccessKind kind, ptx::Space space, const Op<D>& op, std
 
 template <class D>
 AsyncCopy<D>& WarpRun<D>::issue_copy() {
+  if (copies_.size() % kForgetEvery == kForgetEvery - 1) forget_copies();
   if (copies_.size() >= kMaxInFlight) this->unmodelled("more than 65536 copies in flight in one warp");
   open_copies_.emplace_back(first_copy_ + static_cast<std::uint32_t>(copies_.size()), this->mask_);
   AsyncCopy<D>& copy = copies_.emplace_back();
@@ -419,15 +427,28 @@ void WarpRun<D>::move_copy(AsyncCopy<D>& copy, std::uint32_t lanes) {
 // A thread has waited: what has not arrived yet does so now, at the latest legal moment.
 template <class D>
 void WarpRun<D>::complete_copy(std::uint32_t number, std::uint32_t lanes) {
+  if (number - first_copy_ >= copies_.size()) return;  // forgotten
   AsyncCopy<D>& copy = copies_[number - first_copy_];
   move_copy(copy, lanes);
   copy.mask &= ~lanes;
   if (cta_.observer() != nullptr) cta_.observer()->async_copy_waited(copy.id, {index_, lanes});
 }
 
+// Copies that arrived because an mbarrier was told, and that nobody has waited for otherwise, need not be kept.
+template <class D>
+void WarpRun<D>::forget_copies() {
+  while (!copies_.empty() && (copies_.front().mask & ~copies_.front().moved) == 0) {
+    copies_.pop_front();
+    ++first_copy_;
+  }
+  const auto is_gone = [&](const auto& entry) { return entry.first - first_copy_ >= copies_.size(); };
+  std::erase_if(open_copies_, is_gone);
+  for (AsyncGroup& group : groups_) std::erase_if(group.copies, is_gone);
+}
+
 template <class D>
 void WarpRun<D>::land_copies(unsigned lane, std::uint32_t before) {
-  for (std::uint32_t number = first_copy_; number != before && number - first_copy_ < copies_.size(); ++number) {
+  for (std::uint32_t number = first_copy_; before - number - 1 < copies_.size(); ++number) {
     move_copy(copies_[number - first_copy_], 1u << lane);
   }
 }
@@ -444,6 +465,7 @@ void WarpRun<D>::land_copies(unsigned lane, std::uint32_t before) {
   template bool WarpRun<D>::load_cluster(std::uint64_t, unsigned, unsigned, TaggedBytes&);                 \
   template bool WarpRun<D>::store_cluster(std::uint64_t, unsigned, unsigned, const TaggedBytes&);          \
   template void WarpRun<D>::move_copy(AsyncCopy<D>&, std::uint32_t);                                       \
+  template void WarpRun<D>::forget_copies();                                                               \
   template void WarpRun<D>::land_copies(unsigned, std::uint32_t);                                          \
   template void WarpRun<D>::observe(AccessKind, ptx::Space, const Op<D>&, std::uint32_t, unsigned,         \
                                     const std::uint64_t*);                                                 \

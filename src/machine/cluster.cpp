@@ -13,15 +13,18 @@ namespace plumb::machine {
 namespace {
 
 // Steps that one warp may run before the next has its turn.
-constexpr std::uint64_t kSlice = 1 << 14;
+constexpr std::uint64_t kSlice = 1 << 14, kSpinSlice = 1 << 10;
 // With a schedule: the longest slice is one of as many powers of two, so that some seeds mix finely and others
 // coarsely.
 constexpr unsigned kSliceRange = 10;
-// Rounds in which nothing happened but steps, before the agent goes on although some threads can: they may spin on what
-// others would do then.
-constexpr unsigned kPatience = 64;
+// Rounds in which nothing happened but steps, before the agent goes on although some threads can; and such in which the
+// threads looked at memory that others write, before other clusters have their turn. They may spin on what happens
+// then.
+constexpr unsigned kPatience = 64, kSpinRounds = 4;
 // Rounds in which nothing happened but waits that gave up, or but tests of mbarriers, before it is a deadlock.
 constexpr unsigned kMaxTimeouts = 64, kMaxPolls = 4096;
+// Steps of a turn that did nothing but test an mbarrier.
+constexpr std::uint64_t kPollLoop = 256;
 
 }  // namespace
 
@@ -51,6 +54,9 @@ void Cluster<D>::start(std::uint64_t cluster) {
   is_barrier_active_ = false;
   progress_ = progress_seen_ = 0;
   quiet_rounds_ = busy_rounds_ = 0;
+  looks_ = looks_seen_ = 0;
+  look_rounds_ = 0;
+  is_spinning_ = false;
   is_random_ = run_.options->schedule.has_value();
   stop_.reset();
   const std::uint64_t seed = run_.options->schedule.value_or(0) * 0x9e3779b97f4a7c15 + cluster;
@@ -62,51 +68,65 @@ void Cluster<D>::start(std::uint64_t cluster) {
 }
 
 template <class D>
-std::optional<Stop> Cluster<D>::run(std::uint64_t cluster, Counts& counts) {
-  start(cluster);
-  dom_.begin_unit();
-  std::optional<Stop> stop = loop();
-  if (!stop) {
-    agent_.finish();
-    stop = std::move(stop_);
-  }
-  dom_.end_unit();
+void Cluster<D>::finish(Counts& counts) {
   for (auto& cta : ctas_) cta->finish(counts);
-  return stop;
 }
 
 template <class D>
-std::optional<Stop> Cluster<D>::loop() {
-  for (;;) {
-    bool is_alive = false, has_run = false, has_worked = false;
-    if (is_random_) std::shuffle(warps_.begin(), warps_.end(), random_);
-    for (WarpRun<D>* warp : warps_) {
-      if (warp->is_stopped()) return warp->take_stop();
-      if (warp->is_done()) continue;
-      is_alive = true;
-      if (!warp->is_ready()) continue;
-      has_run = true;
-      if (std::optional<Stop> stop = turn(*warp)) return stop;
-      has_worked = has_worked || !warp->polled();
+Progress Cluster<D>::advance(std::optional<Stop>& stop) {
+  while (round(stop)) {
+    if (stop || stop_) {
+      if (!stop) stop = std::move(stop_);
+      return Progress::Ended;
     }
-    if (!is_alive) return std::nullopt;
-    const bool has_progressed = std::exchange(progress_seen_, progress_) != progress_;
-    if (has_progressed) quiet_rounds_ = busy_rounds_ = 0;
-    if (!has_run || !has_worked) {
-      if (std::optional<Stop> stop = quiet()) return stop;
-    } else if (!has_progressed && ++busy_rounds_ % kPatience == 0) {
-      help();
-    }
-    if (stop_) return std::exchange(stop_, std::nullopt);
+    const bool has_looked = std::exchange(looks_seen_, looks_) != looks_;
+    look_rounds_ = busy_rounds_ != 0 && has_looked ? look_rounds_ + 1 : 0;
+    if (busy_rounds_ != 0 && busy_rounds_ % kPatience == 0) help();
+    // From then on it gets one short round at a time, until something happens.
+    is_spinning_ = look_rounds_ >= kSpinRounds;
+    if (is_spinning_) return Progress::Spins;
   }
+  agent_.finish();
+  stop = std::move(stop_);
+  return Progress::Ended;
+}
+
+// Lets each warp that can go on have a turn; false when every thread has exited.
+template <class D>
+bool Cluster<D>::round(std::optional<Stop>& stop) {
+  bool is_alive = false, has_run = false, has_worked = false;
+  if (is_random_) std::shuffle(warps_.begin(), warps_.end(), random_);
+  for (WarpRun<D>* warp : warps_) {
+    if (warp->is_stopped()) {
+      stop = warp->take_stop();
+      return true;
+    }
+    if (warp->is_done()) continue;
+    is_alive = true;
+    if (!warp->is_ready()) continue;
+    has_run = true;
+    stop = turn(*warp);
+    if (stop) return true;
+    has_worked = has_worked || !warp->is_idle();
+  }
+  if (!is_alive) return false;
+  const bool has_progressed = std::exchange(progress_seen_, progress_) != progress_;
+  if (has_progressed) quiet_rounds_ = busy_rounds_ = 0;
+  if (!has_run || !has_worked) {
+    stop = quiet();
+  } else if (!has_progressed) {
+    ++busy_rounds_;
+  }
+  return true;
 }
 
 template <class D>
 std::optional<Stop> Cluster<D>::turn(WarpRun<D>& warp) {
   const std::uint64_t before = warp.steps();
-  warp.run(is_random_ ? 1 + random_() % longest_slice_ : kSlice);
+  warp.run(is_random_ ? 1 + random_() % longest_slice_ : is_spinning_ ? kSpinSlice : kSlice);
   if (warp.is_stopped()) return warp.take_stop();
   const std::uint64_t ran = warp.steps() - before;
+  warp.judge_turn(ran <= kPollLoop);
   if (run_.steps.fetch_add(ran, std::memory_order_relaxed) + ran > run_.options->step_budget) {
     const std::string text =
         "the launch executed its budget of " + std::to_string(run_.options->step_budget) + " warp instructions";
@@ -134,7 +154,7 @@ bool Cluster<D>::help() {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted;
   for (WarpRun<D>* warp : warps_) {
     if (warp->is_done()) continue;
-    if (const auto polled = warp->polled()) wanted.emplace_back(warp->cta().rank(), *polled);
+    if (const auto polled = warp->polled(); polled && warp->is_idle()) wanted.emplace_back(warp->cta().rank(), *polled);
     warp->explain_waits(
         [&](const Split<D>&, const WaitPicture& picture) {
           wanted.insert(wanted.end(), picture.barriers.begin(), picture.barriers.end());
@@ -164,8 +184,8 @@ std::optional<Stop> Cluster<D>::quiet() {
     for (WarpRun<D>* warp : warps_) any |= !warp->is_done() && warp->give_up_waits();
     if (any) return std::nullopt;
   }
-  const bool has_polls = std::any_of(warps_.begin(), warps_.end(),
-                                     [](WarpRun<D>* warp) { return !warp->is_done() && warp->polled().has_value(); });
+  const bool has_polls =
+      std::any_of(warps_.begin(), warps_.end(), [](WarpRun<D>* warp) { return !warp->is_done() && warp->is_idle(); });
   if (has_polls && quiet_rounds_ <= kMaxPolls) return std::nullopt;
   return deadlock();
 }

@@ -18,13 +18,19 @@ namespace plumb::machine {
 
 inline constexpr std::uint32_t kMaxClusterSize = 16;
 
+// How a cluster got on. Spins: its threads look at memory again and again, and nothing comes of it.
+enum class Progress : std::uint8_t { Ended, Spins };
+
 template <class D>
 class Cluster {
  public:
   Cluster(const Decoded<D>& program, D& dom, RunShared& shared, Dim3 shape);
 
-  // Runs the cluster with this index in the grid of clusters; empty when every thread exited.
-  std::optional<Stop> run(std::uint64_t cluster, Counts& counts);
+  // Begins the cluster with this index in the grid of clusters; then `advance` until it has ended, then `finish`.
+  void start(std::uint64_t cluster);
+  // Runs until every thread has exited, something stopped it (`stop` says what), or its threads only spin.
+  Progress advance(std::optional<Stop>& stop);
+  void finish(Counts& counts);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
   Cta<D>& cta(std::uint32_t rank) { return *ctas_[rank]; }
@@ -34,10 +40,11 @@ class Cluster {
   RunShared& run_shared() { return run_; }
   AsyncAgent<D>& agent() { return agent_; }
   std::uint8_t* executed() { return executed_.data(); }
-  const std::vector<std::uint8_t>& executed_ops() const { return executed_; }
 
   // Something happened that may let others go on.
   void progressed() { ++progress_; }
+  // A thread read memory in a way that tells what others have written there: it may be waiting for that.
+  void looked() { ++looks_; }
   // An operation in flight did something wrong; `pc`: where it was issued. The first stays.
   void fault(Stop::Kind kind, const Code& code, std::string text, std::uint32_t pc);
   // An mbarrier's counts changed: begins its next phase when they are full, and wakes who waits for that.
@@ -60,8 +67,7 @@ class Cluster {
     std::uint32_t owing = 0;  // lanes that arrived and have not waited since
   };
 
-  void start(std::uint64_t cluster);
-  std::optional<Stop> loop();
+  bool round(std::optional<Stop>& stop);
   std::optional<Stop> turn(WarpRun<D>& warp);
   bool help();
   std::optional<Stop> quiet();
@@ -81,10 +87,13 @@ class Cluster {
   bool is_barrier_active_ = false;
   std::uint64_t progress_ = 0, progress_seen_ = 0;
   unsigned quiet_rounds_ = 0, busy_rounds_ = 0;
+  std::uint64_t looks_ = 0, looks_seen_ = 0;
+  bool is_spinning_ = false;
   std::optional<Stop> stop_;  // by an operation in flight
   bool is_random_ = false;
   std::mt19937_64 random_;
   std::uint64_t longest_slice_ = 1;
+  unsigned look_rounds_ = 0;  // in a row: nothing happened, and threads looked at memory
 };
 
 // "the mbarrier at shared address 16, whose phase 2 needs ..."

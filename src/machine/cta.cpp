@@ -38,6 +38,7 @@ void Cta<D>::start(const Dim3& block_index) {
                                                    (block_index.y + std::uint64_t{the_launch.grid.y} * block_index.z);
   observer_ = run_.options->observe ? run_.options->observe(linear) : nullptr;
   copy_id_ = 0;
+  free_registers_ = 0;
   mbarriers_.clear();
   shared_.reset(program_.layout.static_shared + the_launch.dynamic_shared);
   for (Barrier& barrier : barriers_) barrier = {.arrived = std::vector<std::uint32_t>(warps_.size())};

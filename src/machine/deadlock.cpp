@@ -77,7 +77,7 @@ Stop Cluster<D>::deadlock() {
             add(*warp, split.mask, " wait " + picture.text, split.pc);
           },
           true);
-      if (const auto polled = warp->polled(); polled && !warp->is_done()) {
+      if (const auto polled = warp->polled(); polled && warp->is_idle() && !warp->is_done()) {
         add(*warp, warp->live(), " test " + describe_mbarrier(*cta, *polled) + " again and again", warp->pc());
       }
     }

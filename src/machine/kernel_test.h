@@ -30,6 +30,7 @@ struct Kernel {
   std::string target = "sm_80";
   Options options = {.workers = 1};
   Dim3 cluster = {};
+  std::string directives = {};  // of the entry
 };
 
 struct Ran {
@@ -47,7 +48,8 @@ struct Ran {
 
 inline std::string kernel_text(const Kernel& kernel) {
   return ".version 8.7\n.target " + kernel.target + "\n.address_size 64\n" + kernel.before +
-         ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
+         ".visible .entry k(.param .u64 in, .param .u64 out) " + kernel.directives +
+         "{\n"
          ".reg .b64 %rd<32>, %in, %out, %mine;\n.reg .b32 %r<32>, %t;\n.reg .b16 %h<16>;\n.reg .pred %p<8>;\n"
          ".reg .f32 %f<8>;\n"
          "ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmov.u32 %t, %tid.x;\n"

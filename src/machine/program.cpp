@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding, the checks of a launch, and the loop over CTAs.
+// Decoding, and the checks of a launch.
 #include <algorithm>
-#include <mutex>
 
 #include "base/check.h"
 #include "base/parallel.h"
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
-#include "machine/cluster.h"
 #include "machine/codes.h"
 #include "machine/dispatch.h"
 #include "machine/exec/control.h"
+#include "machine/grid.h"
 #include "machine/layout.h"
 #include "machine/machine.h"
 #include "machine/run.h"
@@ -134,34 +133,6 @@ std::string launch_error(const Layout& layout, const ptx::Module& module, const 
   return {};
 }
 
-// The clusters of a grid, numbered x first.
-class Clusters {
- public:
-  Clusters(const Dim3& grid, const Dim3& shape)
-      : grid_(grid), shape_(shape), across_(grid.x / shape.x), down_(grid.y / shape.y), deep_(grid.z / shape.z) {}
-  const Dim3& shape() const { return shape_; }
-
-  // The first cluster whose first block has at least this number; numbers of first blocks rise with the cluster's.
-  std::uint64_t from(std::uint64_t cta) const {
-    std::uint64_t low = 0, high = across_ * down_ * deep_;
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (first_cta(middle) < cta) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
- private:
-  std::uint64_t first_cta(std::uint64_t cluster) const {
-    const std::uint64_t x = cluster % across_, y = cluster / across_ % down_, z = cluster / across_ / down_;
-    return x * shape_.x + grid_.x * (y * shape_.y + std::uint64_t{grid_.y} * z * shape_.z);
-  }
-
-  Dim3 grid_, shape_;
-  std::uint64_t across_, down_, deep_;
-};
-
 template <class D>
 Op<D> decode_one(Decoder& decoder, const ptx::Instr& instr) {
   Op<D> op;
@@ -274,44 +245,10 @@ Result Program<D>::run(const Launch& launch, const std::vector<D*>& domains, dom
     shared.globals.push_back(std::move(buffer));
   }
   const Clusters clusters(launch.grid, cluster_shape(entry, launch));
-  const std::uint64_t first = clusters.from(options.first_cta);
-  const std::uint64_t count = std::max(first, clusters.from(options.last_cta)) - first;
-  const auto workers = static_cast<unsigned>(std::min<std::size_t>(worker_count(options.workers), domains.size()));
-  std::vector<std::unique_ptr<Cluster<D>>> running(workers);
-  std::vector<Counts> counts(workers);
-  std::mutex mutex;  // guards what follows
-  std::uint64_t stopped_at = ~std::uint64_t{0}, done = 0;
-  parallel_for(workers, count, [&](unsigned worker, std::size_t i) {
-    const std::uint64_t index = first + i;
-    if (!running[worker]) {
-      running[worker] = std::make_unique<Cluster<D>>(decoded, *domains[worker], shared, clusters.shape());
-    }
-    std::optional<Stop> stop = running[worker]->run(index, counts[worker]);
-    const std::lock_guard lock(mutex);
-    ++done;
-    if (options.progress && !options.progress(done * clusters.shape().count(), count * clusters.shape().count()))
-      shared.is_cancelled.store(true);
-    if (!stop && shared.is_cancelled.load() && done < count) {
-      stop = Stop{Stop::Kind::Cancelled, Finding{&kCancelled, Severity::Error, "the run was cancelled", {}, {}, {}}};
-    }
-    if (stop && index < stopped_at) {
-      stopped_at = index;
-      result.stop = std::move(stop);
-      return false;
-    }
-    return !stop;
-  });
-  for (unsigned worker = 0; worker < workers; ++worker) {
-    result.counts.ctas += counts[worker].ctas;
-    result.counts.warp_instrs += counts[worker].warp_instrs;
-    result.counts.lane_instrs += counts[worker].lane_instrs;
-    result.counts.mma_macs += counts[worker].mma_macs;
-    if (!running[worker]) continue;
-    for (std::size_t i = 0; i < entry.instrs.size(); ++i) {
-      if (running[worker]->executed()[i] != 0) result.counts.executed[i] = true;
-    }
-  }
-  return result;
+  const std::size_t workers = std::min<std::size_t>(worker_count(options.workers), domains.size());
+  Grid<D> running(decoded, shared, clusters, clusters.from(options.first_cta), clusters.from(options.last_cta),
+                  {domains.begin(), domains.begin() + static_cast<std::ptrdiff_t>(workers)});
+  return running.run();
 }
 
 template class Program<domain::Ieee>;

@@ -81,7 +81,8 @@ void WarpRun<D>::start(std::uint32_t exists) {
   if (layout.explicit_cluster != kNoPred) {
     this->mask_ = kFullMask;
     this->live_ = kFullMask;
-    this->write_pred(layout.explicit_cluster, cta_.cluster().size() > 1 ? kFullMask : 0);
+    const bool is_explicit = program_.entry_function().reqnctapercluster[0] != 0 || cta_.cluster().size() > 1;
+    this->write_pred(layout.explicit_cluster, is_explicit ? kFullMask : 0);
   }
   set_specials();
   local_.reset(std::size_t{layout.local_bytes} * kLanes);
@@ -92,8 +93,10 @@ void WarpRun<D>::start(std::uint32_t exists) {
   this->live_ = exists;
   this->stop_.reset();
   active_ = 0;
-  is_yielding_ = false;
+  is_yielding_ = has_polled_ = false;
   polled_.reset();
+  idle_turns_ = 0;
+  registers_ = program_.entry_function().maxnreg;
   last_buffer = nullptr;
   held.reset();
   if (exists != 0) splits_.push_back({.pc = 0, .mask = exists});
@@ -263,8 +266,7 @@ template <class D>
 void WarpRun<D>::run(std::uint64_t steps) {
   const Op<D>* ops = program_.ops.data();
   std::uint8_t* executed = cta_.executed();
-  is_yielding_ = false;
-  polled_.reset();
+  is_yielding_ = has_polled_ = false;
   while (steps > 0 && !is_yielding_ && !this->stop_ && pick()) {
     std::uint64_t turn = splits_.empty() ? steps : std::min(steps, kTurn);
     const std::uint64_t given = turn;

@@ -189,9 +189,22 @@ class WarpRun : public Warp<D> {
   void yield() { is_yielding_ = is_interrupted_ = true; }
   void yield_polling(std::uint32_t barrier) {
     polled_ = barrier;
+    has_polled_ = true;
     yield();
   }
   std::optional<std::uint32_t> polled() const { return polled_; }
+  // Whether the warp does nothing but test mbarriers, perhaps with pauses between; said after each turn.
+  void judge_turn(bool was_short) {
+    if (!is_yielding_ || !was_short) {
+      idle_turns_ = 0;
+      polled_.reset();
+    } else if (has_polled_) {
+      idle_turns_ = 2;
+    } else if (idle_turns_ > 0) {
+      --idle_turns_;
+    }
+  }
+  bool is_idle() const { return idle_turns_ > 0; }
   // Warp barriers at different places meet: releases all that wait with this member mask when complete.
   void sync_warp(const Op<D>& op, std::uint32_t member);
   void release_barrier(unsigned barrier, std::uint32_t threads, std::uint32_t voters);
@@ -218,6 +231,10 @@ class WarpRun : public Warp<D> {
   Tag* local_tags(unsigned lane) { return local_.tags() + std::size_t{lane} * layout().local_bytes; }
   void observe(AccessKind kind, ptx::Space space, const Op<D>& op, std::uint32_t mask, unsigned size,
                const std::uint64_t* address);
+
+  // -- setmaxnreg: registers of each thread of the warp, where `.maxnreg` says how many there are at the start; else 0.
+  std::uint32_t registers() const { return registers_; }
+  void set_registers(std::uint32_t count) { registers_ = count; }
 
   // -- cp.async -----------------------------------------------------------------------------------------------------
   AsyncCopy<D>& issue_copy();
@@ -256,6 +273,7 @@ class WarpRun : public Warp<D> {
   void merge_here();
   void save_active();
   void set_limit(std::uint32_t from);
+  void forget_copies();
   void move_copy(AsyncCopy<D>& copy, std::uint32_t lanes);
   void complete_copy(std::uint32_t copy, std::uint32_t lanes);
   void set_specials();
@@ -279,7 +297,10 @@ class WarpRun : public Warp<D> {
   bool is_interrupted_ = false;  // the step changed the splits
   bool is_fair_turn_ = false;
   bool is_yielding_ = false;
-  std::optional<std::uint32_t> polled_;  // an mbarrier that the last turn ended with
+  bool has_polled_ = false;              // in this turn
+  std::optional<std::uint32_t> polled_;  // the mbarrier that was last tested in an idle turn
+  std::uint32_t registers_ = 0;
+  unsigned idle_turns_ = 0;  // how many more pauses may follow a test
   std::uint64_t clock_ = 0;
   std::uint64_t steps_ = 0, lane_steps_ = 0;
 
@@ -313,6 +334,8 @@ class Cta {
   D& dom() { return dom_; }
   std::uint8_t* executed();
   std::uint64_t next_copy_id() { return copy_id_++; }
+  // Registers (of each thread of a warp) that warps gave up by setmaxnreg and none has taken.
+  std::uint32_t& free_registers() { return free_registers_; }
   WarpRun<D>* warp(std::uint32_t index) { return warps_[index].get(); }
   // The warpgroup that a warp belongs to; null when the block ends before its fourth warp.
   Warpgroup<D>* warpgroup(std::uint32_t warp) {
@@ -359,6 +382,7 @@ class Cta {
   std::unique_ptr<Observer> observer_;
   Dim3 block_index_;
   std::uint64_t copy_id_ = 0;
+  std::uint32_t free_registers_ = 0;
 };
 
 }  // namespace plumb::machine

@@ -48,6 +48,23 @@ TEST(AsyncCopy, WithoutAWaitTheOldBytesAreRead) {
   }
 }
 
+TEST(AsyncCopy, ASeedMovesTheMomentOfACopy) {
+  unsigned old_bytes = 0, new_bytes = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Kernel racing = copy_kernel("mov.u32 %r9, 0;\nmov.u32 %r9, 0;\nmov.u32 %r9, 0;");
+    Kernel waiting = copy_kernel("cp.async.wait_all;");
+    racing.options.schedule = waiting.options.schedule = seed;
+    for (const std::uint32_t word : run_both(racing).out) {
+      old_bytes += word == 5;
+      new_bytes += word >= 1000;
+    }
+    const Ran waited = run_both(waiting);
+    for (unsigned i = 0; i < 32; ++i) EXPECT_EQ(waited.out[i], 1000 + i);
+  }
+  EXPECT_GT(old_bytes, 0u);
+  EXPECT_GT(new_bytes, 0u);
+}
+
 TEST(AsyncCopy, AWaitLeavesTheNewestGroupsInFlight) {
   const Ran ran = run_both({.body = R"(
     shl.b32 %r1, %t, 2;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "machine/cluster.h"
 #include "machine/exec/memory.h"
 #include "machine/reduce.h"
 #include "machine/run.h"
@@ -45,6 +46,18 @@ struct Shape {
   bool is_remote(Space of) const { return of == Space::shared && is_cluster; }
 };
 
+// Makes an address one in its own space; false after a finding.
+template <class D>
+bool resolve(WarpRun<D>& w, Space& space, std::uint64_t& address, unsigned lane) {
+  if (space == Space::none) {
+    space = space_of(address);
+    address -= window(space);
+  }
+  if (space == Space::global || space == Space::shared) return true;
+  w.fault(kBounds, w.thread_name(lane) + " applies an atomic to an address that is neither global nor shared");
+  return false;
+}
+
 template <class D>
 bool update(WarpRun<D>& w, const Op<D>& op, const Shape& shape, Space space, std::uint64_t address, unsigned lane,
             unsigned element, domain::Word& old) {
@@ -86,19 +99,12 @@ void step_atomic(Warp<D>& warp, const Op<D>& op) {
   const unsigned total = shape.size() * shape.count;
   std::uint64_t address[kLanes];
   if (!w.addresses(op, shape.is_wide ? 8 : 4, address)) return;
+  w.cta().cluster().looked();
   domain::Word old[kMaxElements][kLanes];
   std::uint32_t by_space[8] = {};
   for_lanes(w.mask(), [&](unsigned lane) {
-    if (w.is_stopped()) return;
     Space space = shape.space;
-    if (space == Space::none) {
-      space = space_of(address[lane]);
-      address[lane] -= window(space);
-    }
-    if (space != Space::global && space != Space::shared) {
-      return w.fault(kBounds,
-                     w.thread_name(lane) + " applies an atomic to an address that is neither global nor shared");
-    }
+    if (w.is_stopped() || !resolve(w, space, address[lane], lane)) return;
     if (address[lane] % total != 0) return w.report_alignment(space, address[lane], total, lane, "updates");
     by_space[static_cast<unsigned>(space)] |= 1u << lane;
     for (unsigned i = 0; i < shape.count; ++i) {
@@ -115,6 +121,92 @@ void step_atomic(Warp<D>& warp, const Op<D>& op) {
   }
 }
 
+// -- 128 bits: exchange, and compare and swap. ------------------------------------------------------------------------
+
+constexpr unsigned kWide = 16;
+
+// One lane's 128-bit register: two planes of 64 bits.
+template <class D>
+TaggedBytes wide_value(WarpRun<D>& w, Slot slot, unsigned lane) {
+  TaggedBytes out;
+  for (unsigned half = 0; half < 2; ++half) {
+    const domain::Word word = w.word(slot + half * 8 * kLanes, 8, lane);
+    std::memcpy(out.bytes + 8 * half, &word.bits, 8);
+    std::copy_n(word.tags, 8, out.tags + 8 * half);
+  }
+  return out;
+}
+
+bool has_tags(const TaggedBytes& value) {
+  return std::any_of(value.tags, value.tags + kWide, [](domain::Tag tag) { return tag != 0; });
+}
+
+template <class D>
+bool update_wide(WarpRun<D>& w, const Op<D>& op, const Shape& shape, Space space, std::uint64_t address, unsigned lane,
+                 TaggedBytes& old) {
+  std::unique_lock<std::mutex> lock;
+  if (space == Space::global) {
+    auto& locks = w.cta().run_shared().atomics;
+    lock = std::unique_lock(locks[(address >> 4) % locks.size()]);
+  }
+  const bool is_remote = shape.is_remote(space);
+  if (is_remote ? !w.load_cluster(address, kWide, lane, old) : !w.load(space, address, kWide, lane, old)) return false;
+  const TaggedBytes b = wide_value(w, w.listed(op, 0), lane);
+  TaggedBytes value = b;
+  if (shape.op == ReduceOp::Cas) {
+    if (has_tags(old) || has_tags(b)) {
+      w.unmodelled("a compare-and-swap of 128 bits that are not all concrete");
+      return false;
+    }
+    value = std::memcmp(old.bytes, b.bytes, kWide) == 0 ? wide_value(w, w.listed(op, 2), lane) : old;
+  }
+  return is_remote ? w.store_cluster(address, kWide, lane, value) : w.store(space, address, kWide, lane, value);
+}
+
+template <class D>
+void step_wide(Warp<D>& warp, const Op<D>& op) {
+  auto& w = static_cast<WarpRun<D>&>(warp);
+  const Shape shape = Shape::unpack(op.aux);
+  std::uint64_t address[kLanes];
+  if (!w.addresses(op, shape.is_wide ? 8 : 4, address)) return;
+  w.cta().cluster().looked();
+  domain::Word old[2][kLanes];
+  std::uint32_t by_space[8] = {};
+  for_lanes(w.mask(), [&](unsigned lane) {
+    Space space = shape.space;
+    TaggedBytes bytes;
+    if (w.is_stopped() || !resolve(w, space, address[lane], lane)) return;
+    by_space[static_cast<unsigned>(space)] |= 1u << lane;
+    if (!update_wide(w, op, shape, space, address[lane], lane, bytes)) return;
+    for (unsigned half = 0; half < 2; ++half) {
+      std::memcpy(&old[half][lane].bits, bytes.bytes + 8 * half, 8);
+      std::copy_n(bytes.tags + 8 * half, 8, old[half][lane].tags);
+    }
+  });
+  if (w.is_stopped()) return;
+  for (const Space space : {Space::global, Space::shared}) {
+    w.observe(AccessKind::Atomic, space, op, by_space[static_cast<unsigned>(space)], kWide, address);
+  }
+  const Slot slot = w.listed(op, 1);
+  for (unsigned half = 0; half < 2 && slot != 0; ++half) w.write_words(slot + half * 8 * kLanes, 8, old[half]);
+}
+
+// The listed slots: the value (or what is compared), the old value, the swap value.
+template <class D>
+StepFn<D> select_wide(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, Shape shape, std::size_t first) {
+  const Slot value = ctx.source(instr.operands[first + 1], shape.type);
+  const bool is_wanted = first != 0 && instr.operands[0].kind != Operand::Kind::Sink;
+  const Slot old = is_wanted ? ctx.dest(instr.operands[0]) : 0;
+  const Slot swap = shape.op == ReduceOp::Cas ? ctx.source(instr.operands[first + 2], shape.type) : value;
+  const DecodeContext::Address at = ctx.address(instr.operands[first], shape.space == Space::none);
+  op.a = at.base, op.imm = at.offset, shape.is_wide = at.width == 8;
+  op.list = ctx.list({value, old, swap});
+  op.aux = shape.pack();
+  op.order = order_of(instr);
+  if (op.order.scope == 0) op.order.scope = static_cast<std::uint8_t>(Scope::Gpu);
+  return &step_wide<D>;
+}
+
 template <class D>
 StepFn<D> select_atomic(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, bool has_result) {
   const std::size_t first = has_result ? 1 : 0;
@@ -123,10 +215,7 @@ StepFn<D> select_atomic(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, 
   shape.type = instr.type();
   shape.space = space_of(instr);
   shape.is_cluster = instr.has(Mod::shared_cluster) || shape.space == Space::none;
-  if (shape.size() > 8) {
-    ctx.unmodelled("128-bit atomics");
-    return nullptr;
-  }
+  if (shape.size() == kWide) return select_wide(ctx, instr, op, shape, first);
   const Operand& value = instr.operands[first + 1];
   const bool is_vector = value.kind == Operand::Kind::Vector;
   std::vector<Slot> slots, results;

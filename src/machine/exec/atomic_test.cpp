@@ -109,5 +109,36 @@ TEST(Atomic, LocalMemoryHasNone) {
   EXPECT_EQ(ran.code(), "machine.out-of-bounds");
 }
 
+TEST(Atomic, WordsOf128BitsAreExchangedAndCompared) {
+  const Ran ran = run_both({.body = R"(
+    .reg .b128 %q<4>;
+    setp.ne.u32 %p1, %t, 0;
+    @%p1 bra DONE;
+    mov.b64 %rd1, 1;
+    mov.b64 %rd2, 2;
+    mov.b64 %rd3, 3;
+    mov.b64 %rd4, 4;
+    st.global.v2.b64 [%out], {%rd1, %rd2};
+    mov.b128 %q0, {%rd3, %rd4};
+    atom.global.exch.b128 %q1, [%out], %q0;
+    mov.b128 {%rd5, %rd6}, %q1;
+    st.global.v2.b64 [%out+16], {%rd5, %rd6};
+    mov.b128 %q2, {%rd1, %rd4};
+    atom.global.cas.b128 %q3, [%out], %q2, %q1;
+    ld.global.v2.b64 {%rd7, %rd8}, [%out];
+    st.global.v2.b64 [%out+32], {%rd7, %rd8};
+    atom.global.cas.b128 %q3, [%out], %q0, %q2;
+    mov.b128 {%rd5, %rd6}, %q3;
+    st.global.v2.b64 [%out+48], {%rd5, %rd6};
+  DONE:
+  )",
+                            .target = "sm_90a"});
+  ASSERT_EQ(ran.message(), "");
+  std::vector<std::uint32_t> low;
+  for (unsigned i = 0; i < 8; ++i) low.push_back(ran.out[2 * i]);
+  // In the end, what was exchanged; the failed swap changed nothing; the last one put {1, 4}.
+  EXPECT_EQ(low, (std::vector<std::uint32_t>{1, 4, 1, 2, 3, 4, 3, 4}));
+}
+
 }  // namespace
 }  // namespace plumb::machine::test

@@ -105,6 +105,46 @@ void step_wait(Warp<D>& warp, const Op<D>& op) {
 template <class D>
 void step_nothing(Warp<D>&, const Op<D>&) {}
 
+// A warp takes what it asks for as soon as others have given up enough. Op::imm: registers a thread.
+template <class D>
+bool take_registers(WarpRun<D>& w, const Op<D>& op) {
+  const auto more = static_cast<std::uint32_t>(op.imm) - w.registers();
+  std::uint32_t& pool = w.cta().free_registers();
+  if (more > pool) return false;
+  pool -= more;
+  w.set_registers(static_cast<std::uint32_t>(op.imm));
+  return true;
+}
+
+template <class D>
+void explain_registers(WarpRun<D>& w, const Op<D>& op, WaitPicture& picture) {
+  if (!picture.wants_text) return;
+  picture.text = "for " + std::to_string(op.imm - w.registers()) +
+                 " more registers a thread; other warps have given up " + std::to_string(w.cta().free_registers());
+}
+
+template <class D>
+constexpr Wait<D> kRegisterWait{&take_registers<D>, nullptr, &explain_registers<D>};
+
+template <class D, bool IsIncrease>
+void step_registers(Warp<D>& warp, const Op<D>& op) {
+  auto& w = run_of(warp);
+  if (!w.gather_warp(op) || w.registers() == 0) return;
+  const auto count = static_cast<std::uint32_t>(op.imm);
+  if (IsIncrease ? count < w.registers() : count > w.registers()) {
+    return w.fault(kLaunch, std::string(IsIncrease ? "an increase" : "a decrease") + " to " + std::to_string(count) +
+                                " registers a thread from " + std::to_string(w.registers()));
+  }
+  if constexpr (IsIncrease) {
+    if (!take_registers(w, op)) w.wait_until(op, kRegisterWait<D>);
+  } else {
+    w.cta().free_registers() += w.registers() - count;
+    w.set_registers(count);
+    w.cta().cluster().progressed();
+    w.cta().cluster().poll_waits(w.cta().rank());
+  }
+}
+
 template <class D>
 void take_address(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
   const bool is_named = instr.has(Mod::shared_cluster);
@@ -153,10 +193,12 @@ StepFn<D> Meaning<ptx::Form::GriddepcontrolWait>::select(DecodeContext&, const p
   return &step_nothing<D>;
 }
 
-// Values do not change; that the pool has the registers depends on what the assembler gave the kernel.
+// Values do not change. How many registers there are is known where `.maxnreg` says it; elsewhere the assembler
+// decides.
 template <class D>
-StepFn<D> Meaning<ptx::Form::Setmaxnreg>::select(DecodeContext&, const ptx::Instr&, Op<D>&) {
-  return [](Warp<D>& w, const Op<D>& op) { w.gather_warp(op); };
+StepFn<D> Meaning<ptx::Form::Setmaxnreg>::select(DecodeContext&, const ptx::Instr& instr, Op<D>& op) {
+  op.imm = static_cast<std::uint64_t>(instr.operands[0].integer);
+  return instr.has(Mod::inc) ? &step_registers<D, true> : &step_registers<D, false>;
 }
 
 PLUMB_INSTANTIATE_MEANING(Mapa)

@@ -348,6 +348,61 @@ TEST(Cluster, RemoteArrivalsCount) {
   for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(ran.out[i], 1u);
 }
 
+TEST(Registers, AreTakenWhenOthersHaveGivenThemUp) {
+  // Two warpgroups with 128 registers a thread: one gives up 64, the other takes them, and waits for that.
+  const auto kernel = [](const char* taken) {
+    Kernel out{.body = std::string(R"(
+      setp.lt.u32 %p1, %t, 128;
+      @%p1 bra TAKE;
+      mov.u32 %r1, 0;
+    SPIN:
+      add.u32 %r1, %r1, 1;
+      setp.lt.u32 %p2, %r1, 20000;
+      @%p2 bra SPIN;
+      setmaxnreg.dec.sync.aligned.u32 64;
+      bra END;
+    TAKE:
+      setmaxnreg.inc.sync.aligned.u32 )") +
+                       taken + ";\nEND:\nst.global.b32 [%mine], 1;",
+               .out_words = 256,
+               .block = {256, 1, 1},
+               .target = "sm_90a"};
+    out.directives = ".maxnreg 128\n";
+    return out;
+  };
+  Ran ran = run_both(kernel("192"));
+  EXPECT_EQ(ran.message(), "");
+  EXPECT_EQ(ran.out[0], 1u);
+  ran = run_both(kernel("200"));
+  EXPECT_EQ(ran.code(), "machine.deadlock");
+  EXPECT_NE(ran.message().find("for 72 more registers a thread"), std::string::npos) << ran.message();
+  EXPECT_EQ(run_both(kernel("120")).code(), "machine.launch");
+}
+
+TEST(Cluster, TheEntryMayRequireItsShape) {
+  Kernel kernel = cluster_kernel("mov.u32 %r1, %cluster_nctarank;\nst.global.b32 [%mine], %r1;");
+  kernel.cluster = {};
+  kernel.directives = ".reqnctapercluster 4, 1, 1\n";
+  const Ran ran = run_both(kernel);
+  ASSERT_EQ(ran.message(), "");
+  EXPECT_EQ(ran.out[0], 4u);
+  kernel.cluster = {2, 1, 1};
+  EXPECT_EQ(run(kernel).code(), "machine.launch");
+}
+
+TEST(Cluster, RangesOfBlocksCoverEachClusterOnce) {
+  std::uint64_t blocks = 0;
+  for (std::uint64_t first = 0; first < 24; first += 5) {
+    Kernel kernel = cluster_kernel("mov.u32 %r1, %cluster_nctarank;", {6, 4, 1});
+    kernel.cluster = {2, 2, 1};
+    kernel.options.first_cta = first, kernel.options.last_cta = first + 5;
+    const Ran ran = run(kernel);
+    ASSERT_EQ(ran.message(), "");
+    blocks += ran.result.counts.ctas;
+  }
+  EXPECT_EQ(blocks, 24u);
+}
+
 TEST(Cluster, ALaunchMustFit) {
   Kernel kernel = cluster_kernel("");
   kernel.grid = {6, 1, 1};

@@ -239,6 +239,68 @@ TEST(Mbarrier, ADeadlockSaysWhatIsMissing) {
   }
 }
 
+TEST(Mbarrier, ATestWithPausesIsADeadlockTooAndOneBesideWorkIsNot) {
+  Ran ran =
+      run_both(one_thread("mbarrier.init.shared.b64 [%r1], 1;\nLOOP:\n"
+                          "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nnanosleep.u32 64;\n"
+                          "@!%p1 bra LOOP;"));
+  EXPECT_EQ(ran.code(), "machine.deadlock");
+  // Lane 0 tests while lane 1 works for longer than tests alone may last, and then arrives.
+  ran = run({.body = R"(
+    mov.u32 %r1, bar;
+    setp.eq.u32 %p1, %t, 0;
+    @%p1 mbarrier.init.shared.b64 [%r1], 1;
+    bar.warp.sync 0xffffffff;
+    setp.gt.u32 %p2, %t, 1;
+    @%p2 bra END;
+    mov.u32 %r2, 0;
+    @!%p1 bra WORK;
+  LOOP:
+    mbarrier.test_wait.parity.shared.b64 %p3, [%r1], 0;
+    @!%p3 bra LOOP;
+    bra END;
+  WORK:
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p4, %r2, 3000000;
+    @%p4 bra WORK;
+    mbarrier.arrive.shared.b64 _, [%r1];
+  END:
+  )",
+             .before = ".shared .align 8 .b64 bar;\n",
+             .target = "sm_90a"});
+  EXPECT_EQ(ran.message(), "");
+}
+
+TEST(Mbarrier, ManyCopiesThatOnlyItWaitsForAreForgotten) {
+  const Ran ran = run({.body = R"(
+    mov.u32 %r1, bar;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r3, %t, 4, %r2;
+    mad.wide.u32 %rd1, %t, 4, %in;
+    setp.eq.u32 %p1, %t, 0;
+    @%p1 mbarrier.init.shared.b64 [%r1], 32;
+    bar.warp.sync 0xffffffff;
+    mov.u32 %r4, 0;
+  LOOP:
+    cp.async.ca.shared.global [%r3], [%rd1], 4;
+    cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];
+    and.b32 %r5, %r4, 1;
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [%r1], %r5;
+    @!%p2 bra WAIT;
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p3, %r4, 70000;
+    @%p3 bra LOOP;
+    ld.shared.b32 %r6, [%r3];
+    st.global.b32 [%mine], %r6;
+  )",
+                       .before = ".shared .align 8 .b64 bar;\n.shared .align 16 .b8 tile[128];\n",
+                       .in = std::vector<std::uint32_t>(32, 9),
+                       .target = "sm_90a"});
+  EXPECT_EQ(ran.message(), "");
+  EXPECT_EQ(ran.out[31], 9u);
+}
+
 TEST(Mbarrier, CopiesOfAThreadArriveWhenTheyAreThere) {
   // Without `.noinc` the arrival counts itself; with it the barrier's count includes one a thread.
   for (const bool counts : {false, true}) {

@@ -125,6 +125,7 @@ bool write_element(WarpRun<D>& w, const Shape& shape, const TaggedBytes* loaded,
 template <class D>
 void load_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t (&address)[kLanes]) {
   TaggedBytes loaded[kLanes];
+  if (op.order.scope != 0) w.cta().cluster().looked();
   by_space(shape.space, w.mask(), address, [&](Space space, std::uint32_t lanes) {
     for_lanes(lanes, [&](unsigned lane) {
       if (w.is_stopped()) return;
@@ -292,11 +293,12 @@ StepFn<D> plain_step(unsigned count) {
 }
 
 template <class D, bool IsStore>
-StepFn<D> choose_step(const Shape& shape) {
+StepFn<D> choose_step(const Shape& shape, bool is_strong_load) {
   const bool is_exact =
       std::all_of(shape.widths, shape.widths + shape.count, [&](unsigned width) { return width == shape.size; });
   const bool has_count = shape.count == 1 || shape.count == 2 || shape.count == 4;
-  if (D::kHasTags || !is_exact || !has_count || shape.total() > 16) return IsStore ? &step_store<D> : &step_load<D>;
+  if (D::kHasTags || is_strong_load || !is_exact || !has_count || shape.total() > 16)
+    return IsStore ? &step_store<D> : &step_load<D>;
   const auto of_space = [&]<Space S>() -> StepFn<D> {
     switch (shape.size) {
       case 2:
@@ -356,7 +358,7 @@ StepFn<D> select_access(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) 
       (shape.space == Space::constant || (shape.space == Space::param && at.offset < kCallParams))) {
     return &step_load_uniform<D>;
   }
-  return choose_step<D, IsStore>(shape);
+  return choose_step<D, IsStore>(shape, !IsStore && op.order.scope != 0);
 }
 
 template <class D>
