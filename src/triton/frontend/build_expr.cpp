@@ -10,8 +10,10 @@
 #include <numbers>
 #include <utility>
 
+#include "triton/assembly.h"
 #include "triton/codes.h"
 #include "triton/frontend/builder.h"
+#include "triton/frontend/formatted.h"
 
 namespace plumb::triton {
 namespace {
@@ -307,8 +309,9 @@ ExprPtr FunctionBuilder::joined_text(const Json& node) {
   node::Text out;
   for (const Json& part : list(node, "values")) {
     const bool is_value = is(part, "FormattedValue");
+    // A formatted text can be printed; nothing is known of it.
     if (is_value && (has(part, "format_spec") || get(part, "conversion") != -1)) {
-      return unsupported("a format in an f-string", span(node));
+      return make(span(node), node::EnumName{std::string(kFormattedText)});
     }
     out.parts.push_back(expr(is_value ? get(part, "value") : part));
   }
@@ -364,6 +367,13 @@ ExprPtr FunctionBuilder::op_call(const OpRow& called, ExprPtr self, const Json& 
   if (self) out.arguments[position++] = std::move(self);
   for (const Json& argument : list(node, "args")) op_argument(called, argument, position, out);
   for (const Json& keyword : list(node, "keywords")) op_keyword(called, keyword, out);
+  if (called.op == Op::inline_asm_elementwise && out.arguments[0]) {
+    const auto* constant = std::get_if<node::Constant>(&out.arguments[0]->node);
+    const auto* words = constant != nullptr ? std::get_if<std::string>(&constant->value) : nullptr;
+    if (words != nullptr && find_assembly(*words) == nullptr) {
+      return unsupported(fmt::format("the inline assembly `{}`", std::string_view(*words).substr(0, 80)), span(node));
+    }
+  }
   for (std::size_t i = 0; i < called.parameters.size(); ++i) {
     const OpRow::Parameter& parameter = called.parameters[i];
     if (out.arguments[i] || parameter.is_optional || parameter.is_variadic) continue;

@@ -163,12 +163,23 @@ std::optional<Meaning> Modules::from_path(const Module& module, std::string_view
     std::optional<Meaning> found = in_folder(folder, path);
     return found ? found : Meaning{"." + std::string(path), nullptr, {}};
   }
-  // Beside the module, then in each folder above it that is still inside a package.
-  std::filesystem::path folder = module.folder;
-  for (unsigned up = 0; up < 16; ++up) {
+  // Beside the module and beside the kernel; from the folder that holds the package of that name which the module is
+  // in; from the folder that holds the module's whole package.
+  for (const std::filesystem::path& folder : {module.folder, main().folder}) {
     if (std::optional<Meaning> found = in_folder(folder, path)) return found;
-    if (!is_file(folder / "__init__.py") && up != 0) break;
-    folder = folder.empty() ? std::filesystem::path("..") : (folder / "..").lexically_normal();
+  }
+  const std::string first(split(path).first);
+  std::filesystem::path root = module.folder;
+  bool is_package = is_file(root / "__init__.py");
+  for (std::filesystem::path up = root; !up.empty() && up != up.parent_path(); up = up.parent_path()) {
+    if (up.filename() == first) {
+      if (std::optional<Meaning> found = in_folder(up.parent_path(), path)) return found;
+    }
+    is_package = is_package && is_file(up / "__init__.py");
+    if (is_package) root = up.parent_path();
+  }
+  if (root != module.folder) {
+    if (std::optional<Meaning> found = in_folder(root, path)) return found;
   }
   return Meaning{std::string(path), nullptr, {}};
 }

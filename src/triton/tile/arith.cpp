@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
 #include <type_traits>
+#include <utility>
 
+#include "triton/frontend/formatted.h"
 #include "triton/tile/domains.h"
 #include "triton/tile/fold.h"
 
@@ -138,6 +142,40 @@ IntOp int_op(BinaryOp op) {
   }
 }
 
+// C's fmod, which is exact.
+template <class D>
+Value<D> real_remainder(Context<D>& context, const Pair<D>& pair) {
+  if constexpr (D::kHasTags) {
+    context.unmodelled(kData, "`%` of abstract floats");
+  } else {
+    auto out = new_block<D>(pair.type, pair.shape);
+    const Format of = format(pair.type.element);
+    D& d = context.domain;
+    const auto value = [&](std::uint64_t bits) { return std::bit_cast<double>(d.convert(Format::F64, of, bits, {})); };
+    map2(pair.shape, pair.a->shape, pair.a->reals.data(), pair.b->shape, pair.b->reals.data(), out->reals.data(),
+         [&](std::uint64_t x, std::uint64_t y) {
+           const double remainder = std::fmod(value(x), value(y));
+           return d.convert(of, Format::F64, std::bit_cast<std::uint64_t>(remainder), {});
+         });
+    context.count(pair.shape.size());
+    spread_undefined(*out, *pair.a, *pair.b);
+    return BlockPtr<D>(std::move(out));
+  }
+}
+
+// The shift of a signed block by an unsigned one as wide or wider: arithmetic, on the bits of the unsigned type.
+template <class D>
+Value<D> shifted_with_sign(Context<D>& context, Pair<D> pair) {
+  const Type type = pair.type;
+  const DType with_sign = static_cast<DType>(static_cast<unsigned>(type.element) - 4U);
+  static_assert(static_cast<unsigned>(DType::UInt8) - 4U == static_cast<unsigned>(DType::Int8));
+  static_assert(static_cast<unsigned>(DType::UInt64) - 4U == static_cast<unsigned>(DType::Int64));
+  pair.type = {with_sign, false};
+  pair.a = bitcast(context, pair.a, pair.type);
+  pair.b = bitcast(context, pair.b, pair.type);
+  return bitcast(context, int_operation(context, IntOp::Shr, pair), type);
+}
+
 template <class D>
 Value<D> real_binary(Context<D>& context, BinaryOp op, const Pair<D>& pair) {
   if (is_fp8(pair.type.element)) {
@@ -153,7 +191,7 @@ Value<D> real_binary(Context<D>& context, BinaryOp op, const Pair<D>& pair) {
     case BinaryOp::Div:
       return real_operation(context, RealOp::Div, pair, approximate<D>());
     case BinaryOp::Mod:
-      context.unmodelled(kUnsupported, "`%` on floats is not supported");
+      return real_remainder(context, pair);
     default:
       context.fail(kType, fmt::format("`{}` needs integers, not {}", symbol(op), name(pair.type)));
   }
@@ -177,7 +215,7 @@ Value<D> tensor_binary(Context<D>& context, BinaryOp op, const Value<D>& a, cons
   if (op != BinaryOp::Shr || left == nullptr || !is_signed(left->type.element) || is_signed(pair.type.element)) {
     return int_operation(context, int_op(op), pair);
   }
-  context.unmodelled(kUnsupported, "`>>` of a signed block by a wider unsigned one is not supported");
+  return shifted_with_sign(context, std::move(pair));
 }
 
 template <class D>
@@ -235,6 +273,12 @@ BlockPtr<D> real_compare(Context<D>& context, CompareOp op, const Pair<D>& pair)
 template <class D>
 bool same(Context<D>& context, const Value<D>& a, const Value<D>& b) {
   if (a.is_number() && b.is_number()) return fold(CompareOp::Eq, number(a), number(b));
+  for (const Value<D>* each : {&a, &b}) {
+    const auto* word = each->template get<node::EnumName>();
+    if (word != nullptr && word->name == kFormattedText) {
+      context.unmodelled(kUnsupported, "a comparison of a formatted text is not supported");
+    }
+  }
   if (const std::vector<Value<D>>* x = a.tuple()) {
     const std::vector<Value<D>>* y = b.tuple();
     if (y == nullptr || x->size() != y->size()) return false;

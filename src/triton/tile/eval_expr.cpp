@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "triton/frontend/formatted.h"
 #include "triton/tile/arith.h"
 #include "triton/tile/domains.h"
 #include "triton/tile/evaluator.h"
@@ -173,7 +174,7 @@ Value<D> Evaluator<D>::eval_node(const node::Text& node, Span span) {
     } else if (const bool* boolean = value.template get<bool>()) {
       out += *boolean ? "True" : "False";
     } else {
-      out += "?";  // only messages have other values in them
+      return node::EnumName{std::string(kFormattedText)};
     }
   }
   return out;

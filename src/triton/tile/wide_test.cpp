@@ -182,6 +182,27 @@ TEST(Values, FunctionsAndTuplesArePassedAround) {
   EXPECT_EQ(s("z = tl.where(i == 3, 1, 0) if isinstance(i, tl.tensor) and 0 < B < 99 else i", DType::Int32)[0], 1);
 }
 
+TEST(InlineAssembly, OfOneInstructionHasItsMeaning) {
+  Sixteen s;
+  const auto assembly = [](const std::string& text, const std::string& operands) {
+    return "z = tl.inline_asm_elementwise('" + text + "', '=f,f', [" + operands + "], tl.float32, True, 1)";
+  };
+  EXPECT_EQ(s(assembly("fma.rn.f32 $0, $1, $2, $3;", "x, x, x"))[0], 12);
+  EXPECT_EQ(s(assembly("ex2.approx.ftz.f32 $0, $1;", "x"))[0], 8);
+  EXPECT_NE(s.stop(assembly("mul.wide.s32 $0, $1, $2;", "x, x")).find("the inline assembly `mul.wide.s32"),
+            std::string::npos);
+  EXPECT_NE(s.stop(assembly("ex2.approx.ftz.f32 $0, $2;", "x")).find("is not supported"), std::string::npos);
+}
+
+TEST(Arithmetic, TakesRemaindersOfFloatsAndShiftsSignedByUnsigned) {
+  Sixteen s;
+  V expected;
+  for (const double x : s.x) expected.push_back(std::fmod(x, 2.5));
+  EXPECT_EQ(s("z = x % 2.5"), expected);
+  EXPECT_EQ(s("z = (-i).to(tl.int8) >> (i * 0 + 1).to(tl.uint32)", DType::UInt32)[0], 0xfffffffe);
+  EXPECT_EQ(s("z = ((-i) >> (i * 0 + 1).to(tl.uint32)).to(tl.int32)", DType::Int32)[0], -2);
+}
+
 TEST(Atomics, OrderFloatsAndCompareTheirBits) {
   Sixteen s;
   EXPECT_EQ(s("tl.store(zp + r, -1.0)\ntl.atomic_max(zp + r, x)\nz = tl.load(zp + r)")[4], -1);
