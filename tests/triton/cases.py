@@ -134,7 +134,7 @@ def NAME(ap, bp, cp, op, tp, n, B: tl.constexpr):
 
 BINARY = ["a + b", "a - b", "a * b", "a & b", "a | b", "a ^ b", "tl.maximum(a, b)", "tl.minimum(a, b)",
           "tl.where(a > b, a, b)", "tl.where(c > 0, a, b)", "a < b", "a <= b", "a > b", "a >= b", "a == b", "a != b",
-          "a + 3", "3 - a", "a * 2", "min(n, 5) + r", "max(n, 12) - r", "(a < b) & (c > 0)", "not (a < b)", "a + n", "tl.where(c > 2, a, 0)",
+          "a + 3", "3 - a", "a * 2", "min(n, 5) + r", "max(n, 12) - r", "(a < b) & (c > 0)", "a + n", "tl.where(c > 2, a, 0)",
           "tl.add(a, b)", "tl.sub(a, b)", "tl.mul(a, b)", "-a + b", "a * 1.5", "tl.where(a < b, a, 1.5)"]
 DIVISION = ["a // b", "a % b", "a // 3", "a % 5", "(a + 1) // n", "tl.cdiv(a, b)", "a / b"]
 SHIFTS = ["a << (b & 7)", "a >> (b & 7)", "~a", "a ^ -1", "a >> 1", "(a << 2) | b"]
