@@ -39,6 +39,7 @@ struct FloatMode {
   bool satfinite = false;    // overflow becomes the largest finite value
   bool nan = false;          // min/max: NaN wins
   bool approximate = false;  // the approximate instruction (ex2.approx, div.full, ...), not the correctly rounded one
+  bool narrow = false;       // div.approx and rcp.approx: not for divisors beyond 2^126 or below 2^-126
 };
 
 enum class Compare : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };

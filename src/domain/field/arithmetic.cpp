@@ -18,7 +18,7 @@ void set_constant(Value& r, double approximation, double magnitude) {
   r.kind = static_cast<std::uint8_t>(Kind::Constant);
   r.set_approximation(approximation);
   const bool is_certain = std::abs(approximation) > 1e-9 * magnitude;
-  r.set(!is_certain ? Sign::Unknown : approximation > 0 ? Sign::Positive : Sign::Negative);
+  r.set(is_certain ? sign_of(approximation) : Sign::Unknown);
 }
 
 }  // namespace
@@ -207,7 +207,7 @@ ValueId Worker::div(Format f, ValueId a, ValueId b) {
   ValueId id;
   Value& r = allocate(id);
   r.residues = field::mul(shared.modulus, x.residues, reciprocal(b));
-  derive_product(r, x, y, f, sign_of_product(x.sign(), y.sign()));
+  derive_product(r, x, y, f, sign_of_quotient(x.sign(), y.sign()));
   r.numerator = x.numerator + y.denominator;
   r.denominator = x.denominator + y.numerator;
   r.key_of_denominator = denominator_key(x) * (by_constant ? 1 : denominator_key_of(y.residues));
@@ -217,6 +217,28 @@ ValueId Worker::div(Format f, ValueId a, ValueId b) {
   if (by_constant && is_constant(x)) {
     const double quotient = x.approximation() / y.approximation();
     set_constant(r, quotient, std::abs(quotient));
+  }
+  return id;
+}
+
+namespace {
+
+// Known to be neither tiny nor huge, or at least one: a quotient that is lost then is below 2^-126. Sums of
+// exponentials that are all guarded count, since one of their terms is 2^0 where the maximum was taken out.
+bool is_middling(const Value& v) {
+  if (is_constant(v)) return std::abs(v.approximation()) >= 0x1p-126 && std::abs(v.approximation()) <= 0x1p126;
+  if (v.sign() == Sign::AtLeastOne) return true;
+  const bool is_guarded = (v.flags & kHasExponential) != 0 && (v.flags & Signature::kUnguardedExp) == 0;
+  return is_positive(v.sign()) && is_guarded && !v.is(Kind::Exponential);
+}
+
+}  // namespace
+
+ValueId Worker::div_by(Format f, ValueId a, ValueId b, FloatMode mode) {
+  const ValueId id = div(f, a, b);
+  // The f64 forms are good to twenty bits whatever the divisor.
+  if (mode.narrow && id == fresh && (f == Format::F64 || !is_middling(get(b)))) {
+    peek(id).flags |= Signature::kNarrowDivision;
   }
   return id;
 }

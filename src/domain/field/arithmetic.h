@@ -11,20 +11,29 @@
 
 namespace plumb::domain::field {
 
-constexpr bool is_at_least_zero(Sign s) { return s == Sign::NonNegative || s == Sign::Positive || s == Sign::Zero; }
+constexpr bool is_positive(Sign s) { return s == Sign::Positive || s == Sign::AtLeastOne; }
+constexpr bool is_at_least_zero(Sign s) { return s == Sign::NonNegative || is_positive(s) || s == Sign::Zero; }
 constexpr bool is_at_most_zero(Sign s) { return s == Sign::NonPositive || s == Sign::Negative || s == Sign::Zero; }
-constexpr bool is_strict(Sign s) { return s == Sign::Positive || s == Sign::Negative; }
+constexpr bool is_strict(Sign s) { return is_positive(s) || s == Sign::Negative; }
+// Of a constant; its approximation may be a little off.
+constexpr Sign sign_of(double constant) {
+  return constant >= 1.0001 || constant == 1 ? Sign::AtLeastOne
+         : constant > 0                      ? Sign::Positive
+         : constant < 0                      ? Sign::Negative
+                                             : Sign::Zero;
+}
 
 constexpr Sign negated(Sign s) {
-  constexpr Sign kTable[] = {Sign::Unknown,     Sign::NonPositive, Sign::Negative,
-                             Sign::NonNegative, Sign::Positive,    Sign::Zero};
+  constexpr Sign kTable[] = {Sign::Unknown,  Sign::NonPositive, Sign::Negative, Sign::NonNegative,
+                             Sign::Positive, Sign::Zero,        Sign::Negative};
   return kTable[static_cast<unsigned>(s)];
 }
 constexpr Sign sign_of_sum(Sign a, Sign b) {
   if (a == Sign::Zero) return b;
   if (b == Sign::Zero) return a;
   if (is_at_least_zero(a) && is_at_least_zero(b)) {
-    return a == Sign::Positive || b == Sign::Positive ? Sign::Positive : Sign::NonNegative;
+    if (a == Sign::AtLeastOne || b == Sign::AtLeastOne) return Sign::AtLeastOne;
+    return is_positive(a) || is_positive(b) ? Sign::Positive : Sign::NonNegative;
   }
   if (is_at_most_zero(a) && is_at_most_zero(b)) {
     return a == Sign::Negative || b == Sign::Negative ? Sign::Negative : Sign::NonPositive;
@@ -34,9 +43,15 @@ constexpr Sign sign_of_sum(Sign a, Sign b) {
 constexpr Sign sign_of_product(Sign a, Sign b) {
   if (a == Sign::Zero || b == Sign::Zero) return Sign::Zero;
   if (a == Sign::Unknown || b == Sign::Unknown) return Sign::Unknown;
+  if (a == Sign::AtLeastOne && b == Sign::AtLeastOne) return Sign::AtLeastOne;
   const bool is_negative = is_at_most_zero(a) != is_at_most_zero(b);
   if (is_strict(a) && is_strict(b)) return is_negative ? Sign::Negative : Sign::Positive;
   return is_negative ? Sign::NonPositive : Sign::NonNegative;
+}
+
+constexpr Sign sign_of_quotient(Sign a, Sign b) {
+  const Sign s = sign_of_product(a, b);
+  return s == Sign::AtLeastOne ? Sign::Positive : s;
 }
 
 // Denominators of constants have no key: their key's place holds the approximation.

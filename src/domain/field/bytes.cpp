@@ -11,22 +11,21 @@ namespace {
 using field::Worker;
 using Real = Field::Real;
 
-// Gives the element of an input buffer that holds the byte at `offset` its variable. Another worker may be doing the
-// same: both make equal values, and a byte stored meanwhile stays.
-Tag touch(Worker& w, Buffer& buffer, std::uint64_t offset) {
+// Tags of the bytes of [offset, offset + count) that still hold their element's variable. Memory keeps its mark: what
+// the bytes are follows from where they lie.
+void name_inputs(Worker& w, const Buffer& buffer, std::uint64_t offset, unsigned count, Tag* tags) {
   const unsigned size = byte_size(buffer.element);
-  const std::uint64_t index = offset / size;
-  const ValueId id = w.shared.input(buffer.tensor, index, (buffer.size + size - 1) / size, buffer.element, w.permanent);
-  if (id == kNoValue) {
-    w.raise(kFieldMemory, "no room for more abstract values");
-    return 0;
+  const std::uint64_t elements = (buffer.size + size - 1) / size;
+  std::uint64_t last = ~std::uint64_t{0};
+  ValueId id = kNoValue;
+  for (unsigned k = 0; k < count; ++k) {
+    if (tags[k] != kPristineTag) continue;
+    const std::uint64_t index = (offset + k) / size;
+    if (index != last) id = w.shared.input(buffer.tensor, index, elements, buffer.element);
+    last = index;
+    if (id == kNoValue) return w.raise(kFieldMemory, "no room for more abstract values");
+    tags[k] = make_tag(id, static_cast<unsigned>((offset + k) % size));
   }
-  for (unsigned k = 0; k < size && index * size + k < buffer.size; ++k) {
-    Tag expected = kPristineTag;
-    std::atomic_ref(buffer.tags[index * size + k])
-        .compare_exchange_strong(expected, make_tag(id, k), std::memory_order_acq_rel);
-  }
-  return std::atomic_ref(buffer.tags[offset]).load(std::memory_order_acquire);
 }
 
 Real mixed(Worker& w, Format f) {
@@ -49,11 +48,12 @@ bool is_four_bytes(Format f) { return f == Format::F32 || f == Format::Tf32; }
 
 void Field::load(Buffer& buffer, std::uint64_t offset, unsigned count, std::byte* bytes, Tag* tags) {
   std::memcpy(bytes, buffer.bytes.get() + offset, count);
+  bool has_inputs = false;
   for (unsigned k = 0; k < count; ++k) {
-    Tag tag = std::atomic_ref(buffer.tags[offset + k]).load(std::memory_order_acquire);
-    if (tag == kPristineTag) tag = touch(*inner_, buffer, offset + k);
-    tags[k] = tag;
+    tags[k] = std::atomic_ref(buffer.tags[offset + k]).load(std::memory_order_acquire);
+    has_inputs |= tags[k] == kPristineTag;
   }
+  if (has_inputs) name_inputs(*inner_, buffer, offset, count, tags);
 }
 
 void Field::store(Buffer& buffer, std::uint64_t offset, unsigned count, const std::byte* bytes, const Tag* tags) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "base/hash.h"
+#include "domain/field/arithmetic.h"
 #include "domain/field/number.h"
 #include "domain/field/prime.h"
 #include "domain/field/shared.h"
@@ -39,6 +42,7 @@ void Shared::make_keys() {
   std::uint64_t state = mix64(options.seed ^ 0x706c756d62ULL);
   const auto next = [&] { return state = mix64(state + kGolden); };
   for (std::uint64_t& k : keys) k = next();
+  products.seed(next());
   std::uint32_t lanes[kLanes];
   for (unsigned r = 0; r < kRepetitions;) {
     const PrimePair pair = draw_primes(next());
@@ -87,7 +91,7 @@ void Shared::make_reserved_values() {
     v.residues = residues;
     v.kind = static_cast<std::uint8_t>(Kind::Constant);
     v.set_approximation(approximation);
-    v.set(Format::F32, approximation > 0 ? Sign::Positive : Sign::Zero);
+    v.set(Format::F32, sign_of(approximation));
   };
   kappa = random_of(1, Purpose::Symbol);
   kappa_inverse = inverse(modulus, kappa);
@@ -153,44 +157,63 @@ Residues Shared::exponential(const Residues& exponent) const {
   return result;
 }
 
-ValueId Shared::input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f, Cursor& permanent) {
-  if (tensor >= kTensors) return kNoValue;
-  Inputs* table = inputs[tensor].load(std::memory_order_acquire);
-  if (table == nullptr) {
-    const std::lock_guard lock(mutex);
-    table = inputs[tensor].load(std::memory_order_acquire);
-    if (table == nullptr) {
-      auto made = std::make_unique<Inputs>();
-      made->count = count;
-      made->ids = std::make_unique<std::atomic<ValueId>[]>(count);
-      table = made.get();
-      owned_inputs.push_back(std::move(made));
-      inputs[tensor].store(table, std::memory_order_release);
+Shared::Inputs* Shared::add_inputs(std::uint32_t tensor, std::uint64_t count, Format f) {
+  const std::lock_guard lock(mutex);
+  Inputs* const newest = inputs[tensor].load(std::memory_order_acquire);
+  for (Inputs* view = newest; view != nullptr; view = view->next) {
+    if (view->format == f && view->count == count) return view;
+  }
+  if (count > std::uint64_t{Arena::kChunkSize} * Arena::kChunks) return nullptr;
+  if (count > end_of_inputs - free_input) {
+    const auto chunks = static_cast<std::uint32_t>((count + Arena::kChunkSize - 1) / Arena::kChunkSize);
+    const std::uint32_t first = arena.add_chunks(chunks, ChunkKind::Input);
+    if (first == Arena::kNoChunk) return nullptr;
+    free_input = first << Arena::kChunkBits;
+    end_of_inputs = free_input + chunks * Arena::kChunkSize;
+  }
+  auto made = std::make_unique<Inputs>();
+  made->count = count;
+  made->format = f;
+  made->first = free_input;
+  made->groups = std::make_unique<std::atomic<std::uint8_t>[]>((count + kInputGroup - 1) / kInputGroup);
+  made->next = newest;
+  free_input += static_cast<ValueId>(count);
+  inputs[tensor].store(made.get(), std::memory_order_release);
+  owned_inputs.push_back(std::move(made));
+  return owned_inputs.back().get();
+}
+
+void Shared::make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t group) {
+  const std::uint64_t end = std::min(view.count, (group + 1) * kInputGroup);
+  const std::uint64_t name = std::uint64_t{tensor} << 8 | static_cast<std::uint64_t>(view.format);
+  for (std::uint64_t index = group * kInputGroup; index < end; ++index) {
+    Value& v = arena.at(view.first + static_cast<ValueId>(index));
+    v = Value{};
+    v.set(view.format, Sign::Unknown);
+    if (options.is_zero && options.is_zero(tensor, index)) continue;
+    v.residues = random({index, name}, Purpose::Input);
+    v.numerator = 1;
+  }
+}
+
+ValueId Shared::input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f) {
+  if (tensor >= kTensors || index >= count) return kNoValue;
+  Inputs* view = inputs[tensor].load(std::memory_order_acquire);
+  // A view of the tensor in another element format is another variable.
+  while (view != nullptr && (view->format != f || view->count != count)) view = view->next;
+  if (view == nullptr) view = add_inputs(tensor, count, f);
+  if (view == nullptr) return kNoValue;
+  std::atomic<std::uint8_t>& state = view->groups[index / kInputGroup];
+  if (state.load(std::memory_order_acquire) != 2) {
+    std::uint8_t expected = 0;
+    if (state.compare_exchange_strong(expected, 1, std::memory_order_acq_rel)) {
+      make_inputs(*view, tensor, index / kInputGroup);
+      state.store(2, std::memory_order_release);
+    } else {
+      while (state.load(std::memory_order_acquire) != 2) std::this_thread::yield();
     }
   }
-  std::atomic<ValueId>* const slot = index < table->count ? &table->ids[index] : nullptr;
-  if (slot != nullptr) {
-    // A view of the tensor in another element format is another variable.
-    const ValueId known = slot->load(std::memory_order_acquire);
-    if (known != kNoValue && arena.at(known).format() == f) return known;
-  }
-  ValueId id = kNoValue;
-  Value* v = permanent.allocate(id);
-  if (v == nullptr) return kNoValue;
-  *v = Value{};
-  v->set(f, Sign::Unknown);
-  if (!options.is_zero || !options.is_zero(tensor, index)) {
-    v->residues = random({index, std::uint64_t{tensor} << 8 | static_cast<std::uint64_t>(f)}, Purpose::Input);
-    v->numerator = 1;
-  }
-  if (slot != nullptr) {
-    // Workers that meet at one element must agree on its id: their tags are written byte by byte.
-    ValueId settled = slot->load(std::memory_order_acquire);
-    do {
-      if (settled != kNoValue && arena.at(settled).format() == f) return settled;
-    } while (!slot->compare_exchange_weak(settled, id, std::memory_order_acq_rel));
-  }
-  return id;
+  return view->first + static_cast<ValueId>(index);
 }
 
 ValueId Shared::literal(Format f, std::uint64_t bits, Cursor& permanent) {
@@ -204,7 +227,7 @@ ValueId Shared::literal(Format f, std::uint64_t bits, Cursor& permanent) {
   *v = Value{};
   v->kind = static_cast<std::uint8_t>(Kind::Constant);
   v->set_approximation(value);
-  v->set(f, value > 0 ? Sign::Positive : value < 0 ? Sign::Negative : Sign::Zero);
+  v->set(f, sign_of(value));
   if (!substitute(f, value, *v)) {
     int exponent = 0;
     const double fraction = std::frexp(value, &exponent);

@@ -2,6 +2,7 @@
 #include "domain/field/deferred.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/hash.h"
 
@@ -10,6 +11,7 @@ namespace plumb::domain::field {
 void Deferred::clear() {
   used_steps_ = used_panels_ = 0;
   std::fill(cache_.begin(), cache_.end(), kNone);
+  for (SeenFragment& seen : fragments_) seen.panel = kNone;
   chunk_ = 0;
   place_ = 0;
   block_ = block_place_ = 0;
@@ -34,7 +36,33 @@ std::uint32_t Deferred::panel(std::span<const ValueId> ids, std::uint32_t rows, 
   made.k = k;
   made.hash = static_cast<std::uint32_t>(hash >> 32);
   made.packed = nullptr;
+  made.lines.clear();
   return cached = static_cast<std::uint32_t>(used_panels_++);
+}
+
+std::size_t Deferred::fragment_slot(std::span<const Tag* const> registers, std::size_t tags_each) {
+  const Tag* const last = registers.back();
+  return mix64(std::uint64_t{registers.front()[0]} << 32 | last[tags_each - 1]) % kSeenFragments;
+}
+
+std::uint32_t Deferred::find_fragment(std::span<const Tag* const> registers, std::size_t tags_each, Format f) const {
+  const SeenFragment& seen = fragments_[fragment_slot(registers, tags_each)];
+  if (seen.panel == kNone || seen.format != f || seen.tags.size() != registers.size() * tags_each) return kNone;
+  for (std::size_t i = 0; i < registers.size(); ++i) {
+    if (std::memcmp(seen.tags.data() + i * tags_each, registers[i], tags_each * sizeof(Tag)) != 0) return kNone;
+  }
+  return seen.panel;
+}
+
+void Deferred::note_fragment(std::span<const Tag* const> registers, std::size_t tags_each, Format f,
+                             std::uint32_t panel) {
+  SeenFragment& seen = fragments_[fragment_slot(registers, tags_each)];
+  seen.panel = panel;
+  seen.format = f;
+  seen.tags.resize(registers.size() * tags_each);
+  for (std::size_t i = 0; i < registers.size(); ++i) {
+    std::memcpy(seen.tags.data() + i * tags_each, registers[i], tags_each * sizeof(Tag));
+  }
 }
 
 Residues* Deferred::room(std::size_t count) {
@@ -62,7 +90,7 @@ ValueId Deferred::take(std::uint32_t count, std::uint32_t step) {
     place_ = 0;
   }
   if (chunk_ == chunks_.size()) {
-    const std::uint32_t number = arena_->add_chunk(true, false);
+    const std::uint32_t number = arena_->add_chunks(1, ChunkKind::Temporary, false);
     if (number == Arena::kNoChunk) return kNoValue;
     chunk_of_[number] = static_cast<std::uint32_t>(chunks_.size());
     chunks_.push_back({number, std::vector<std::uint32_t>(Arena::kChunkSize / kGroup)});

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "domain/field/product.h"
+#include "domain/field/product_cache.h"
 #include "domain/field/value.h"
+#include "domain/word.h"
 
 namespace plumb::domain::field {
 
@@ -24,13 +26,14 @@ struct Line {
   bool is_empty = true;
 };
 
-// One operand of steps: its ids in rows of `k`, and once packed its residues.
+// One operand of steps: its ids in rows of `k`; once described what its rows have, once packed its residues.
 struct Panel {
   std::vector<ValueId> ids;
   std::uint32_t rows = 0, k = 0;
   std::uint32_t hash = 0;
   const Residues* packed = nullptr;
-  std::vector<Line> lines;  // one per row
+  std::vector<Line> lines;                // one per row, as the next
+  std::vector<Fingerprint> fingerprints;  // empty: some value is temporary
 };
 
 class Deferred {
@@ -51,6 +54,10 @@ class Deferred {
   void clear();
   // The panel with these ids, rows of `k`.
   std::uint32_t panel(std::span<const ValueId> ids, std::uint32_t rows, std::uint32_t k);
+  // The panel that registers with these tags held when last seen, or kNone; `note` says which. One warp multiplies a
+  // fragment with many others in a row.
+  std::uint32_t find_fragment(std::span<const Tag* const> registers, std::size_t tags_each, Format f) const;
+  void note_fragment(std::span<const Tag* const> registers, std::size_t tags_each, Format f, std::uint32_t panel);
   // Index of the new step. `addends`: ids of the m * n values to add, or empty. Its `first` is kNoValue when it cannot
   // be deferred (or ids ran out): compute it at once.
   std::uint32_t add(const DotShape& shape, std::uint32_t left, std::uint32_t right, std::span<const ValueId> addends);
@@ -70,6 +77,14 @@ class Deferred {
     std::vector<std::uint32_t> steps;  // by group
   };
 
+  struct SeenFragment {
+    std::uint32_t panel = kNone;
+    Format format = Format::F32;
+    std::vector<Tag> tags;
+  };
+  static constexpr std::size_t kSeenFragments = 64;
+  static std::size_t fragment_slot(std::span<const Tag* const> registers, std::size_t tags_each);
+
   bool continues(std::uint32_t step, const DotShape& shape, std::span<const ValueId> addends) const;
   ValueId take(std::uint32_t count, std::uint32_t step);
 
@@ -78,6 +93,7 @@ class Deferred {
   std::vector<Panel> panels_;
   std::size_t used_steps_ = 0, used_panels_ = 0;  // the rest keeps its memory for the next unit
   std::vector<std::uint32_t> cache_ = std::vector<std::uint32_t>(kCached, kNone);
+  std::vector<SeenFragment> fragments_ = std::vector<SeenFragment>(kSeenFragments);
   std::vector<Chunk> chunks_;
   std::vector<std::uint32_t> chunk_of_ = std::vector<std::uint32_t>(Arena::kChunks, kNone);
   std::size_t chunk_ = 0;    // the one being filled

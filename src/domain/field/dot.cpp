@@ -96,18 +96,78 @@ bool collect(Worker& w, Format f, const Real* from, std::size_t count, std::vect
   return true;
 }
 
-// The residues of a panel and what its rows have at most.
-void pack(Worker& w, std::uint32_t index) {
-  Panel& panel = w.deferred.panel(index);
+// Rows of variables are alike in everything but their residues.
+bool is_of_variables(Worker& w, std::span<const ValueId> row) {
+  if (w.shared.options.is_zero) return false;
+  return std::all_of(row.begin(), row.end(), [&](ValueId id) { return w.shared.arena.is_input(id); });
+}
+
+// What a panel's rows have at most, and their fingerprints.
+void describe(Worker& w, Panel& panel) {
+  if (!panel.lines.empty()) return;
+  panel.lines.assign(panel.rows, {});
+  panel.fingerprints.clear();
+  bool is_permanent = true;
+  std::vector<ValueId> named;  // zeros of all formats are one
+  for (std::uint32_t i = 0; i < panel.rows; ++i) {
+    const std::span<const ValueId> row(panel.ids.data() + std::size_t{i} * panel.k, panel.k);
+    if (is_of_variables(w, row)) {
+      include(panel.lines[i], w.get(row[0]));
+      if (is_permanent) panel.fingerprints.push_back(w.shared.products.fingerprint(row));
+      continue;
+    }
+    named.assign(row.begin(), row.end());
+    for (ValueId& id : named) {
+      const Value& v = w.get(id);
+      include(panel.lines[i], v);
+      is_permanent = is_permanent && !w.shared.arena.is_temporary(id);
+      if (v.is(field::Kind::Constant) && v.approximation() == 0) id = 0;
+    }
+    if (is_permanent) panel.fingerprints.push_back(w.shared.products.fingerprint(named));
+  }
+  if (!is_permanent) panel.fingerprints.clear();
+}
+
+void pack(Worker& w, Panel& panel) {
   if (panel.packed != nullptr) return;
   field::Residues* const packed = w.deferred.room(panel.ids.size());
-  panel.lines.assign(panel.rows, {});
-  for (std::size_t i = 0; i < panel.ids.size(); ++i) {
-    const Value& v = w.get(panel.ids[i]);
-    packed[i] = v.residues;
-    include(panel.lines[i / panel.k], v);
-  }
+  for (std::size_t i = 0; i < panel.ids.size(); ++i) packed[i] = w.get(panel.ids[i]).residues;
   panel.packed = packed;
+}
+
+// Fingerprints of the chain's rows and columns; empty: some have none.
+struct ChainNames {
+  std::vector<field::Fingerprint> rows, columns;
+};
+ChainNames names_of(Worker& w, const std::vector<std::uint32_t>& chain, std::uint32_t m, std::uint32_t n) {
+  ChainNames names{std::vector<field::Fingerprint>(m), std::vector<field::Fingerprint>(n)};
+  std::uint64_t place = 0;
+  for (const std::uint32_t index : chain) {
+    const Panel &a = w.deferred.panel(w.deferred.step(index).left), &b = w.deferred.panel(w.deferred.step(index).right);
+    if (a.fingerprints.empty() || b.fingerprints.empty()) return {};
+    const field::Fingerprint power = w.shared.products.power(place);
+    for (std::uint32_t i = 0; i < m; ++i) field::ProductCache::add(names.rows[i], a.fingerprints[i], power);
+    for (std::uint32_t j = 0; j < n; ++j) field::ProductCache::add(names.columns[j], b.fingerprints[j], power);
+    place += a.k;
+  }
+  return names;
+}
+
+// The products of a chain's steps, added. Those of the spec's blocks are kept for the other side.
+void multiply(Worker& w, const std::vector<std::uint32_t>& chain, const DotShape& shape, field::Residues* sums) {
+  const std::uint32_t m = shape.m, n = shape.n;
+  const ChainNames names = names_of(w, chain, m, n);
+  if (!names.rows.empty() && w.shared.products.find(names.rows, names.columns, sums)) return;
+  std::vector<field::Segment> segments;
+  for (const std::uint32_t index : chain) {
+    Panel &a = w.deferred.panel(w.deferred.step(index).left), &b = w.deferred.panel(w.deferred.step(index).right);
+    pack(w, a);
+    pack(w, b);
+    segments.push_back({a.packed, b.packed, a.k});
+  }
+  field::block_product(w.shared.modulus, segments, m, n, sums);
+  if (names.rows.empty() || shape.kind != DotKind::TritonDot) return;
+  w.shared.products.keep(names.rows, names.columns, {sums, std::size_t{m} * n});
 }
 
 // Everything but the residues of a row's product with a column.
@@ -151,22 +211,19 @@ void compute(Worker& w, std::uint32_t last) {
   for (const ValueId id : addends) w.get(id);
   const DotShape shape = deferred.step(last).shape;
   const std::uint32_t m = shape.m, n = shape.n;
-  std::vector<field::Segment> segments;
   std::vector<Line> rows(m), columns(n);
   unsigned depth = 0;
   for (const std::uint32_t index : chain) {
-    const std::uint32_t left = deferred.step(index).left, right = deferred.step(index).right;
-    pack(w, left);
-    pack(w, right);
-    const Panel &a = deferred.panel(left), &b = deferred.panel(right);
-    segments.push_back({a.packed, b.packed, a.k});
+    Panel &a = deferred.panel(deferred.step(index).left), &b = deferred.panel(deferred.step(index).right);
+    describe(w, a);
+    describe(w, b);
     for (std::uint32_t i = 0; i < m; ++i) include(rows[i], a.lines[i]);
     for (std::uint32_t j = 0; j < n; ++j) include(columns[j], b.lines[j]);
     depth += accumulation_depth(deferred.step(index).shape);
   }
   std::vector<field::Residues> sums(std::size_t{m} * n);
   const field::Modulus& modulus = w.shared.modulus;
-  field::block_product(modulus, segments, m, n, sums.data());
+  multiply(w, chain, shape, sums.data());
   // What follows from operands alike is worked out once.
   const Line *last_row = nullptr, *last_column = nullptr;
   const Value* last_addend = nullptr;
@@ -195,6 +252,8 @@ void compute(Worker& w, std::uint32_t last) {
 }
 
 }  // namespace
+
+void field::Worker::compute_product(std::uint32_t step) { compute(*this, step); }
 
 field::Value& field::Worker::materialise(ValueId id) {
   const std::uint32_t index = deferred.step_of(id);

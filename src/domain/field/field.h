@@ -61,21 +61,23 @@ inline constexpr unsigned kRoundingClasses = 6;
 struct Signature {
   // A rounding towards zero was seen; subnormals were flushed; an approximate instruction was used; an exponential
   // whose argument is not known to be bounded above; a denominator, root or logarithm whose argument is not known to be
-  // positive; a value was clamped by .sat, .relu or satfinite.
+  // positive; a value was clamped by .sat, .relu or satfinite; a division by an instruction for divisors of middling
+  // size (FloatMode::narrow) whose divisor is not known to be of that kind.
   enum Flag : std::uint8_t {
     kTruncated = 1,
     kFlushed = 2,
     kApproximate = 4,
     kUnguardedExp = 8,
     kUnprovenDomain = 16,
-    kClamped = 32
+    kClamped = 32,
+    kNarrowDivision = 64
   };
   std::array<std::uint16_t, kRoundingClasses> counts{};
   std::uint8_t flags = 0;
   std::uint16_t count(RoundingClass c) const { return counts[static_cast<unsigned>(c)]; }
 };
 
-enum class Sign : std::uint8_t { Unknown, NonNegative, Positive, NonPositive, Negative, Zero };
+enum class Sign : std::uint8_t { Unknown, NonNegative, Positive, NonPositive, Negative, Zero, AtLeastOne };
 
 // What a side's run did that equality over the reals does not show. Merge the workers' facts, then compare the sides.
 struct Facts {
@@ -88,6 +90,7 @@ struct Facts {
   double largest_degree = 0;           // numerator and denominator together, over all values made
   double largest_exponent_degree = 0;  // of arguments of exponentials
   bool uses_exponential_of_exponential = false;
+  bool saw_address = false;  // the number of an address went into a value: equal data at other addresses may differ
   // Free atoms (maxima, absolute values, roots, predicates, functions) of one unit, at most; those of arguments that
   // contain exponentials apart.
   std::uint64_t atoms = 0, exponential_atoms = 0;
@@ -209,6 +212,19 @@ class Field {
   void dot(const DotShape& shape, const Real* a, const Real* b, const Real* c, Real* out);
   Real sum(Format f, const Real* values, std::size_t count);
 
+  // An operand of a tensor-core step as registers hold it: the tags of the 32 lanes of each register, element by
+  // element, and for each element in that order its place in rows of `k` (of the right operand: in columns of `k`).
+  struct Fragment {
+    std::span<const Tag* const> registers;
+    std::span<const std::uint16_t> places;
+    Format format = Format::BF16;
+    std::uint32_t rows = 0, k = 0;
+  };
+  // `dot` on registers: accumulators in F32 without places of their own order, that is `places` of row * n + column;
+  // no registers of c: zero. False, and nothing done, when some element is not simply an abstract value of its format.
+  bool dot(const DotShape& shape, const Fragment& a, const Fragment& b, std::span<const Tag* const> c,
+           std::span<const std::uint16_t> places, std::span<Tag* const> d);
+
   void load(Buffer& buffer, std::uint64_t offset, unsigned count, std::byte* bytes, Tag* tags);
   void store(Buffer& buffer, std::uint64_t offset, unsigned count, const std::byte* bytes, const Tag* tags);
   Real from_word(Format f, const Word& word);
@@ -224,6 +240,7 @@ class Field {
   bool faulted() const { return fault_->code != nullptr; }
   Fault take_fault() { return std::exchange(*fault_, Fault{}); }
   void fault(const Code& code, std::string text);
+  void note_address();  // see Facts::saw_address
 
   // --- what `prove` asks --------------------------------------------------------------------------------------------
   // The element of format f at a byte offset of a buffer; kUndefined id when it was never written; a fault when its

@@ -119,7 +119,7 @@ ValueId Worker::root(Format f, ValueId a) {
   Value& r = peek(id);
   r.kind = static_cast<std::uint8_t>(Kind::Root);
   r.aux = a;
-  r.set(s == Sign::Positive ? Sign::Positive : Sign::NonNegative);
+  r.set(is_positive(s) ? s : Sign::NonNegative);
   return id;
 }
 

@@ -71,6 +71,7 @@ void Facts::merge(const Facts& other) {
   largest_degree = std::max(largest_degree, other.largest_degree);
   largest_exponent_degree = std::max(largest_exponent_degree, other.largest_exponent_degree);
   uses_exponential_of_exponential = uses_exponential_of_exponential || other.uses_exponential_of_exponential;
+  saw_address = saw_address || other.saw_address;
   atoms = std::max(atoms, other.atoms);
   exponential_atoms = std::max(exponential_atoms, other.exponential_atoms);
 }
@@ -124,7 +125,7 @@ Signature Field::signature(Real a) const {
 Sign Field::sign(Format f, Real a) const {
   if (!a.is_concrete()) return inner_->peek(a.id).sign();
   const double value = field::to_double(f, a.bits);
-  return value > 0 ? Sign::Positive : value < 0 ? Sign::Negative : value == 0 ? Sign::Zero : Sign::Unknown;
+  return value == value ? field::sign_of(value) : Sign::Unknown;
 }
 
 double Field::degree(Real a) const {

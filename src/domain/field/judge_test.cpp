@@ -153,6 +153,46 @@ TEST(FieldJudge, RoundingCountsFollowPaths) {
             Signature::kApproximate | Signature::kFlushed);
 }
 
+TEST(FieldJudge, NarrowDivisionsShowUnlessTheDivisorIsKnownToBeMiddling) {
+  Lab lab;
+  const FloatMode narrow{.ftz = true, .approximate = true, .narrow = true};
+  const auto shows = [&](Real divisor) {
+    return (lab.field.signature(lab.field.rcp(Lab::kF, divisor, narrow)).flags & Signature::kNarrowDivision) != 0;
+  };
+  const Real x = lab.x(0), y = lab.x(1);
+  EXPECT_TRUE(shows(x));
+  EXPECT_TRUE(shows(lab.mul(x, x)));
+  EXPECT_TRUE(shows(lab.exp(x)));
+  EXPECT_TRUE(shows(lab.mul(lab.exp(x), lab.c(2))));
+  EXPECT_TRUE(shows(lab.add(lab.exp(x), lab.c(0.5F))));  // not known to be one or more
+  EXPECT_TRUE(shows(lab.add(x, lab.c(1))));
+  EXPECT_FALSE(shows(lab.add(lab.exp(x), lab.c(1))));
+  EXPECT_FALSE(shows(lab.add(lab.mul(x, x), lab.c(1))));
+  EXPECT_TRUE(shows(lab.rcp(lab.add(lab.exp(x), lab.c(1)))));
+  const Real most = lab.max(x, y);
+  EXPECT_FALSE(shows(lab.add(lab.exp(lab.sub(x, most)), lab.exp(lab.sub(y, most)))));
+  EXPECT_TRUE(shows(lab.add(lab.exp(x), lab.exp(y))));
+  const Real quotient = lab.field.div(Lab::kF, x, y, {.approximate = true});
+  EXPECT_EQ(lab.field.signature(quotient).flags & Signature::kNarrowDivision, 0);
+  EXPECT_NE(lab.field.signature(lab.field.div(Lab::kF, x, y, narrow)).flags & Signature::kNarrowDivision, 0);
+  EXPECT_EQ(lab.field.signature(lab.field.ex2(Lab::kF, x, narrow)).flags & Signature::kNarrowDivision, 0);
+}
+
+TEST(FieldJudge, WhatIsAtLeastOneStaysSoOnlyWhereItDoes) {
+  Lab lab;
+  const Real x = lab.x(0), above = lab.add(lab.mul(x, x), lab.c(1));
+  const auto sign = [&](Real a) { return lab.field.sign(Lab::kF, a); };
+  EXPECT_EQ(sign(above), Sign::AtLeastOne);
+  EXPECT_EQ(sign(lab.mul(above, above)), Sign::AtLeastOne);
+  EXPECT_EQ(sign(lab.mul(above, lab.c(0.5F))), Sign::Positive);
+  EXPECT_EQ(sign(lab.div(above, above)), Sign::Positive);
+  EXPECT_EQ(sign(lab.rcp(above)), Sign::Positive);
+  EXPECT_EQ(sign(lab.neg(above)), Sign::Negative);
+  EXPECT_EQ(sign(lab.sub(above, lab.c(0.5F))), Sign::Unknown);
+  EXPECT_EQ(sign(lab.max(above, x)), Sign::AtLeastOne);
+  EXPECT_NE(sign(lab.min(above, lab.c(0.5F))), Sign::AtLeastOne);
+}
+
 TEST(FieldJudge, NothingIsRoundedTwiceOrInPlace) {
   Lab lab;
   const Real x = lab.x(0);

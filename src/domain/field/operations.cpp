@@ -81,7 +81,7 @@ std::optional<Real> mixed_sum(Worker& w, Format f, Real a, Real b, FloatMode mod
 // An infinity times an abstract value: its sign must be known.
 Real infinite_product(Worker& w, Format f, ValueId abstract, bool is_negative) {
   const Sign s = w.peek(abstract).sign();
-  if (s == Sign::Positive) return infinity(f, is_negative);
+  if (field::is_positive(s)) return infinity(f, is_negative);
   if (s == Sign::Negative) return infinity(f, !is_negative);
   w.raise(kFieldInfinity, "infinity times a value of unknown sign");
   return {field::kPoisonId};
@@ -242,7 +242,7 @@ Real Field::div(Format f, Real a, Real b, FloatMode mode) {
         break;
     }
   }
-  return w.finish(f, w.div(f, w.operand(f, a), w.operand(f, b)), mode);
+  return w.finish(f, w.div_by(f, w.operand(f, a), w.operand(f, b), mode), mode);
 }
 
 Real Field::neg(Format f, Real a, FloatMode mode) {

@@ -25,7 +25,8 @@ bool is_certainly_less(const Value& a, const Value& b) {
 }
 
 Sign sign_of_maximum(Sign a, Sign b) {
-  if (a == Sign::Positive || b == Sign::Positive) return Sign::Positive;
+  if (a == Sign::AtLeastOne || b == Sign::AtLeastOne) return Sign::AtLeastOne;
+  if (is_positive(a) || is_positive(b)) return Sign::Positive;
   if (is_at_least_zero(a) || is_at_least_zero(b)) return Sign::NonNegative;
   if (a == Sign::Negative && b == Sign::Negative) return Sign::Negative;
   return is_at_most_zero(a) && is_at_most_zero(b) ? Sign::NonPositive : Sign::Unknown;
@@ -36,7 +37,7 @@ Sign sign_of_maximum(Sign a, Sign b) {
 std::optional<int> Worker::known_sign(ValueId difference) {
   const Value& d = get(difference);
   if ((zero_lanes(d.residues) & kTopLanes) == kTopLanes) return 0;
-  if (d.sign() == Sign::Positive) return 1;
+  if (is_positive(d.sign())) return 1;
   if (d.sign() == Sign::Negative) return -1;
   return std::nullopt;
 }
@@ -287,8 +288,8 @@ Sign Worker::sign_against_maximum(ValueId a, ValueId b) {
     }
     if (!is_member) continue;
     // factor * (max - x): the sign of the factor, turned for a minimum.
-    const bool is_positive = (peek(scaling.factor).sign() == Sign::Positive) != is_minimum;
-    return is_positive ? Sign::NonNegative : Sign::NonPositive;
+    const bool is_above = is_positive(peek(scaling.factor).sign()) != is_minimum;
+    return is_above ? Sign::NonNegative : Sign::NonPositive;
   }
   return Sign::Unknown;
 }
@@ -298,8 +299,8 @@ bool Worker::is_subset(ValueId other, ValueId factor, const ElementSet& set, boo
   const Value& v = peek(other);
   const Scaling scaling = v.is(Kind::Scaled) ? scalings[v.aux] : Scaling{other, kOneId};
   const Value& base = peek(scaling.base);
-  const bool is_positive = peek(scaling.factor).sign() != peek(factor).sign();
-  if (!is_positive || !base.is(is_minimum ? Kind::Minimum : Kind::Maximum)) return false;
+  const bool is_opposite = is_positive(peek(scaling.factor).sign()) != is_positive(peek(factor).sign());
+  if (!is_opposite || !base.is(is_minimum ? Kind::Minimum : Kind::Maximum)) return false;
   const Modulus& m = shared.modulus;
   const Residues ratio = field::neg(m, field::mul(m, get(scaling.factor).residues, reciprocal(factor)));
   const std::uint32_t inner = flatten(base.aux, is_minimum);

@@ -5,6 +5,7 @@
 // here.
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
 #include <immintrin.h>
@@ -17,32 +18,35 @@ namespace {
 
 // Products of residues below 2^29 that a 64-bit sum holds.
 constexpr std::uint32_t kLazyProducts = 64;
+// Columns that are multiplied with all rows before the next: with one group's products of them, 128 KiB.
+constexpr std::uint32_t kColumns = 64;
 
-// Part of a segment; `is_last` of those whose products fit in one sum.
+// Part of a segment.
 struct Run {
   const Residues* a = nullptr;
   const Residues* b = nullptr;
   std::uint32_t k = 0, first = 0, last = 0;
-  bool is_last = false;
 };
 
-std::vector<Run> split(std::span<const Segment> segments) {
-  std::vector<Run> runs;
-  runs.reserve(segments.size());
-  std::uint32_t pending = 0;
+// Runs whose products fit in one sum. Blocks are multiplied group by group, so that what a group reads stays in the
+// cache; every tile adds its part to the result.
+using Group = std::vector<Run>;
+
+std::vector<Group> split(std::span<const Segment> segments) {
+  std::vector<Group> groups;
+  std::uint32_t pending = kLazyProducts;
   for (const Segment& segment : segments) {
     for (std::uint32_t first = 0; first < segment.k; first += kLazyProducts) {
       const std::uint32_t count = std::min(kLazyProducts, segment.k - first);
       if (pending + count > kLazyProducts) {
-        runs.back().is_last = true;
+        groups.emplace_back();
         pending = 0;
       }
-      runs.push_back({segment.a, segment.b, segment.k, first, first + count});
+      groups.back().push_back({segment.a, segment.b, segment.k, first, first + count});
       pending += count;
     }
   }
-  if (!runs.empty()) runs.back().is_last = true;
-  return runs;
+  return groups;
 }
 
 // A sum of at most 64 products, as a Montgomery residue: high half minus the multiple of p that clears the low half.
@@ -53,24 +57,19 @@ std::uint32_t reduce(std::uint64_t sum, std::uint32_t p, std::uint32_t inverse) 
   return static_cast<std::uint32_t>(high < 0 ? high + p : high % p);
 }
 
-void entry_plain(const Modulus& modulus, const std::vector<Run>& runs, std::uint32_t i, std::uint32_t j,
-                 Residues& out) {
-  Residues total;
+void entry_plain(const Modulus& modulus, const Group& group, std::uint32_t i, std::uint32_t j, Residues& out) {
   std::uint64_t sums[kLaneCount] = {};
-  for (const Run& run : runs) {
+  for (const Run& run : group) {
     for (std::uint32_t l = run.first; l < run.last; ++l) {
       const Residues &x = run.a[i * run.k + l], &y = run.b[j * run.k + l];
       for (unsigned r = 0; r < kLaneCount; ++r) sums[r] += std::uint64_t{x.lane[r]} * y.lane[r];
     }
-    if (!run.is_last) continue;
-    Residues part;
-    for (unsigned r = 0; r < kLaneCount; ++r) {
-      part.lane[r] = reduce(sums[r], modulus.prime.lane[r], modulus.inverse.lane[r]);
-      sums[r] = 0;
-    }
-    total = add(modulus, total, part);
   }
-  out = total;
+  Residues part;
+  for (unsigned r = 0; r < kLaneCount; ++r) {
+    part.lane[r] = reduce(sums[r], modulus.prime.lane[r], modulus.inverse.lane[r]);
+  }
+  out = add(modulus, out, part);
 }
 
 // --- AVX2: even and odd lanes apart, a tile of two by two
@@ -101,15 +100,15 @@ PLUMB_AVX2 inline __m256i reduce_avx2(__m256i even, __m256i odd, __m256i p, __m2
                 _mm256_blend_epi32(_mm256_srli_epi64(even_q, 32), odd_q, 0xaa), p);
 }
 
-__attribute__((target("avx2"))) void tile_avx2(const Modulus& modulus, const std::vector<Run>& runs, std::uint32_t row,
+__attribute__((target("avx2"))) void tile_avx2(const Modulus& modulus, const Group& group, std::uint32_t row,
                                                std::uint32_t column, std::uint32_t n, Residues* out) {
   constexpr unsigned kSide = 2;
   const __m256i p = load(modulus.prime), inverse = load(modulus.inverse), zero = _mm256_setzero_si256();
-  __m256i totals[kSide][kSide], even[kSide][kSide], odd[kSide][kSide];
+  __m256i even[kSide][kSide], odd[kSide][kSide];
   for (unsigned i = 0; i < kSide; ++i) {
-    for (unsigned j = 0; j < kSide; ++j) totals[i][j] = even[i][j] = odd[i][j] = zero;
+    for (unsigned j = 0; j < kSide; ++j) even[i][j] = odd[i][j] = zero;
   }
-  for (const Run& run : runs) {
+  for (const Run& run : group) {
     const Residues *a = run.a + row * run.k, *b = run.b + column * run.k;
     for (std::uint32_t l = run.first; l < run.last; ++l) {
       for (unsigned i = 0; i < kSide; ++i) {
@@ -121,16 +120,12 @@ __attribute__((target("avx2"))) void tile_avx2(const Modulus& modulus, const std
         }
       }
     }
-    if (!run.is_last) continue;
-    for (unsigned i = 0; i < kSide; ++i) {
-      for (unsigned j = 0; j < kSide; ++j) {
-        totals[i][j] = below(_mm256_add_epi32(totals[i][j], reduce_avx2(even[i][j], odd[i][j], p, inverse)), p);
-        even[i][j] = odd[i][j] = zero;
-      }
-    }
   }
   for (unsigned i = 0; i < kSide; ++i) {
-    for (unsigned j = 0; j < kSide; ++j) store(out[(row + i) * n + column + j], totals[i][j]);
+    for (unsigned j = 0; j < kSide; ++j) {
+      Residues& total = out[(row + i) * n + column + j];
+      store(total, below(_mm256_add_epi32(load(total), reduce_avx2(even[i][j], odd[i][j], p, inverse)), p));
+    }
   }
 }
 
@@ -153,22 +148,17 @@ PLUMB_AVX512 inline __m256i reduce_avx512(__m512i sum, __m256i p, __m256i invers
   return _mm256_min_epu32(difference, _mm256_add_epi32(difference, p));
 }
 
-__attribute__((target("avx512f,avx512vl,avx512dq"))) void tile_avx512(const Modulus& modulus,
-                                                                      const std::vector<Run>& runs, std::uint32_t row,
-                                                                      std::uint32_t column, std::uint32_t n,
-                                                                      Residues* out) {
+__attribute__((target("avx512f,avx512vl,avx512dq"))) void tile_avx512(const Modulus& modulus, const Group& group,
+                                                                      std::uint32_t row, std::uint32_t column,
+                                                                      std::uint32_t n, Residues* out) {
   constexpr unsigned kSide = 4;
   const __m256i p = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(modulus.prime.lane));
   const __m256i inverse = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(modulus.inverse.lane));
-  __m256i totals[kSide][kSide];
   __m512i sums[kSide][kSide];
   for (unsigned i = 0; i < kSide; ++i) {
-    for (unsigned j = 0; j < kSide; ++j) {
-      totals[i][j] = _mm256_setzero_si256();
-      sums[i][j] = _mm512_setzero_si512();
-    }
+    for (unsigned j = 0; j < kSide; ++j) sums[i][j] = _mm512_setzero_si512();
   }
-  for (const Run& run : runs) {
+  for (const Run& run : group) {
     const Residues *a = run.a + row * run.k, *b = run.b + column * run.k;
     for (std::uint32_t l = run.first; l < run.last; ++l) {
       __m512i y[kSide];
@@ -180,18 +170,12 @@ __attribute__((target("avx512f,avx512vl,avx512dq"))) void tile_avx512(const Modu
         }
       }
     }
-    if (!run.is_last) continue;
-    for (unsigned i = 0; i < kSide; ++i) {
-      for (unsigned j = 0; j < kSide; ++j) {
-        const __m256i grown = _mm256_add_epi32(totals[i][j], reduce_avx512(sums[i][j], p, inverse));
-        totals[i][j] = _mm256_min_epu32(grown, _mm256_sub_epi32(grown, p));
-        sums[i][j] = _mm512_setzero_si512();
-      }
-    }
   }
   for (unsigned i = 0; i < kSide; ++i) {
     for (unsigned j = 0; j < kSide; ++j) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out[(row + i) * n + column + j].lane), totals[i][j]);
+      auto* const total = reinterpret_cast<__m256i*>(out[(row + i) * n + column + j].lane);
+      const __m256i grown = _mm256_add_epi32(_mm256_loadu_si256(total), reduce_avx512(sums[i][j], p, inverse));
+      _mm256_storeu_si256(total, _mm256_min_epu32(grown, _mm256_sub_epi32(grown, p)));
     }
   }
 }
@@ -200,21 +184,26 @@ __attribute__((target("avx512f,avx512vl,avx512dq"))) void tile_avx512(const Modu
 
 void block_product(const Modulus& modulus, std::span<const Segment> segments, std::uint32_t m, std::uint32_t n,
                    Residues* out) {
-  const std::vector<Run> runs = split(segments);
   unsigned side = 1;
   if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && m % 4 == 0 && n % 4 == 0) {
     side = 4;
   } else if (__builtin_cpu_supports("avx2") && m % 2 == 0 && n % 2 == 0) {
     side = 2;
   }
-  for (std::uint32_t i = 0; i < m; i += side) {
-    for (std::uint32_t j = 0; j < n; j += side) {
-      if (side == 4) {
-        tile_avx512(modulus, runs, i, j, n, out);
-      } else if (side == 2) {
-        tile_avx2(modulus, runs, i, j, n, out);
-      } else {
-        entry_plain(modulus, runs, i, j, out[i * n + j]);
+  std::fill_n(out, std::size_t{m} * n, Residues{});
+  for (const Group& group : split(segments)) {
+    for (std::uint32_t first = 0; first < n; first += kColumns) {
+      const std::uint32_t last = std::min(n, first + kColumns);
+      for (std::uint32_t i = 0; i < m; i += side) {
+        for (std::uint32_t j = first; j < last; j += side) {
+          if (side == 4) {
+            tile_avx512(modulus, group, i, j, n, out);
+          } else if (side == 2) {
+            tile_avx2(modulus, group, i, j, n, out);
+          } else {
+            entry_plain(modulus, group, i, j, out[i * n + j]);
+          }
+        }
       }
     }
   }

@@ -19,6 +19,7 @@
 #include "domain/field/field.h"
 #include "domain/field/flat_map.h"
 #include "domain/field/logarithm.h"
+#include "domain/field/product_cache.h"
 #include "domain/field/residue.h"
 #include "domain/field/value.h"
 
@@ -67,7 +68,8 @@ struct Shared {
   // exponentials make the lanes modulo q freer than the reals, of those modulo p.
   Key identity(const Residues& a, bool has_exponential) const;
   Residues exponential(const Residues& exponent) const;  // lanes p: w^(lanes q); lanes q: zero
-  ValueId input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f, Cursor& permanent);
+  // The variable of an input tensor's element; `count`: of all. kNoValue when ids ran out.
+  ValueId input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f);
   // The permanent value of a finite literal; its magnitude is noted as a scale by the caller where it multiplies.
   ValueId literal(Format f, std::uint64_t bits, Cursor& permanent);
 
@@ -98,20 +100,27 @@ struct Shared {
   std::array<std::array<std::array<std::uint32_t, kRepetitions>, 1U << kWindowBits>, kWindows> powers{};
   Arena arena;
   Logarithms logarithms;
+  ProductCache products;
 
   mutable std::mutex mutex;  // guards what follows, each use short
-  Cursor constants{arena, false};
+  Cursor constants{arena, ChunkKind::Permanent};
   std::unordered_map<Key, ValueId, KeyHash> literals;  // by bits and format
   std::set<Assumption> assumptions, near_misses;
   std::vector<IdealConstant> ideals;
 
+  // The variables of one tensor have ids in a row, and are made in groups when one of them is asked for.
   struct Inputs {
     std::uint64_t count = 0;
-    std::unique_ptr<std::atomic<ValueId>[]> ids;
+    Format format = Format::F32;
+    ValueId first = kNoValue;
+    std::unique_ptr<std::atomic<std::uint8_t>[]> groups;  // 0: to be made, 1: being made, 2: made
+    Inputs* next = nullptr;                               // the same tensor seen in another format or size
   };
+  static constexpr std::uint64_t kInputGroup = 64;
   static constexpr std::uint32_t kTensors = 4096;
-  std::array<std::atomic<Inputs*>, kTensors> inputs{};
+  std::array<std::atomic<Inputs*>, kTensors> inputs{};  // the newest view of each
   std::vector<std::unique_ptr<Inputs>> owned_inputs;
+  ValueId free_input = 0, end_of_inputs = 0;  // of the chunk that small tensors share
 
   mutable std::shared_mutex identity_mutex;
   std::vector<Residues> known_scales, known_inverses;
@@ -121,6 +130,8 @@ struct Shared {
   std::unordered_map<Key, Residues, KeyHash> max_forms;
 
  private:
+  Inputs* add_inputs(std::uint32_t tensor, std::uint64_t count, Format f);
+  void make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t group);
   std::optional<ScaleClass> find_class(const Value& d) const;
   void make_keys();
   void make_generators();

@@ -34,7 +34,7 @@ constexpr auto kOnlyAtZero = [](double a, double) { return a == 0; };
 void oblige(Worker& w, std::unordered_set<field::Key, field::KeyHash>& list, ValueId a, bool is_zero_allowed) {
   field::Value& x = w.get(a);
   if (x.is_broken() || x.is(field::Kind::Constant)) return;
-  if (x.sign() == Sign::Positive || (is_zero_allowed && field::is_at_least_zero(x.sign()))) return;
+  if (field::is_positive(x.sign()) || (is_zero_allowed && field::is_at_least_zero(x.sign()))) return;
   list.insert(field::key(x.residues));
 }
 
@@ -45,7 +45,7 @@ Real Field::rcp(Format f, Real a, FloatMode mode) {
   return unary(
       w, f, a, mode, [&](std::uint64_t bits) { return w.ieee.rcp(f, bits, mode); },
       [](double x, double r) { return std::fma(r, x, -1.0) == 0; },
-      [&](ValueId id) { return w.div(f, field::kOneId, id); });
+      [&](ValueId id) { return w.div_by(f, field::kOneId, id, mode); });
 }
 
 Real Field::sqrt(Format f, Real a, FloatMode mode) {
@@ -236,7 +236,7 @@ Real from_integer(Worker& w, Format f, std::uint64_t magnitude, bool is_negative
   if (is_negative) r.residues = field::neg(w.shared.modulus, r.residues);
   r.kind = static_cast<std::uint8_t>(field::Kind::Constant);
   r.set_approximation(is_negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude));
-  r.set(f, is_negative ? Sign::Negative : Sign::Positive);
+  r.set(f, field::sign_of(r.approximation()));
   return w.finish(f, id, mode);
 }
 

@@ -17,16 +17,21 @@ Arena::~Arena() {
   for (std::uint32_t i = 0; i < used_; ++i) std::free(chunks_[i].load(std::memory_order_relaxed));
 }
 
-std::uint32_t Arena::add_chunk(bool is_temporary, bool has_memory) {
+std::uint32_t Arena::add_chunks(std::uint32_t count, ChunkKind kind, bool has_memory) {
   const std::lock_guard lock(mutex_);
-  if (used_ == kChunks) return kNoChunk;
-  is_temporary_[used_] = is_temporary;
-  if (!has_memory) return used_++;
-  void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
-  if (memory == nullptr) return kNoChunk;
-  madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
-  chunks_[used_].store(static_cast<Value*>(memory), std::memory_order_release);
-  return used_++;
+  if (count > kChunks - used_) return kNoChunk;
+  const std::uint32_t first = used_;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    kinds_[used_] = kind;
+    if (has_memory) {
+      void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
+      if (memory == nullptr) return kNoChunk;
+      madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
+      chunks_[used_].store(static_cast<Value*>(memory), std::memory_order_release);
+    }
+    ++used_;
+  }
+  return first;
 }
 
 std::uint64_t Arena::bytes() const {
@@ -38,7 +43,7 @@ std::uint64_t Arena::bytes() const {
 
 bool Cursor::advance() {
   if (chunk_ == chunks_.size()) {
-    const std::uint32_t chunk = arena_->add_chunk(is_temporary_);
+    const std::uint32_t chunk = arena_->add_chunks(1, kind_);
     if (chunk == Arena::kNoChunk) return false;
     chunks_.push_back(chunk);
   }

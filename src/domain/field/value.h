@@ -74,6 +74,9 @@ inline constexpr ValueId kOneId = 5;
 inline constexpr ValueId kKappaId = 6;  // log2(e)
 inline constexpr ValueId kKappaInverseId = 7;
 
+// What a chunk's values are: one worker's until its unit ends; permanent; variables of input elements, permanent too.
+enum class ChunkKind : std::uint8_t { Temporary, Permanent, Input };
+
 class Arena {
  public:
   static constexpr unsigned kChunkBits = 16;
@@ -87,16 +90,17 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   Value& at(ValueId id) { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed)[id & (kChunkSize - 1)]; }
-  bool is_temporary(ValueId id) const { return is_temporary_[id >> kChunkBits]; }
+  bool is_temporary(ValueId id) const { return kinds_[id >> kChunkBits] == ChunkKind::Temporary; }
+  bool is_input(ValueId id) const { return kinds_[id >> kChunkBits] == ChunkKind::Input; }
   // Whether the id is of a chunk without memory: a worker's product that is not computed yet (deferred.h).
   bool is_deferred(ValueId id) const { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed) == nullptr; }
-  // kNoChunk when ids or memory ran out.
-  std::uint32_t add_chunk(bool is_temporary, bool has_memory = true);
+  // The first of `count` chunks in a row; kNoChunk when ids or memory ran out.
+  std::uint32_t add_chunks(std::uint32_t count, ChunkKind kind, bool has_memory = true);
   std::uint64_t bytes() const;
 
  private:
   std::array<std::atomic<Value*>, kChunks> chunks_{};
-  std::array<bool, kChunks> is_temporary_{};
+  std::array<ChunkKind, kChunks> kinds_{};
   mutable std::mutex mutex_;
   std::uint32_t used_ = 0;
 };
@@ -104,7 +108,7 @@ class Arena {
 // One worker's place in the arena: chunks it fills, in order; `rewind` starts over with the same chunks.
 class Cursor {
  public:
-  Cursor(Arena& arena, bool is_temporary) : arena_(&arena), is_temporary_(is_temporary) {}
+  Cursor(Arena& arena, ChunkKind kind) : arena_(&arena), kind_(kind) {}
 
   // Null when the arena is full.
   Value* allocate(ValueId& id) {
@@ -121,7 +125,7 @@ class Cursor {
   bool advance();
 
   Arena* arena_;
-  bool is_temporary_;
+  ChunkKind kind_;
   std::vector<std::uint32_t> chunks_;
   std::size_t chunk_ = 0;  // the next chunk to fill
   ValueId next_ = 0, end_ = 0;

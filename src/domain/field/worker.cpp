@@ -26,8 +26,8 @@ std::uint8_t mode_flags(const FloatMode& mode) {
 
 Worker::Worker(Shared& context)
     : shared(context),
-      temporary(context.arena, true),
-      permanent(context.arena, false),
+      temporary(context.arena, ChunkKind::Temporary),
+      permanent(context.arena, ChunkKind::Permanent),
       pair_memo(4096),
       elements(context.modulus),
       predicates(context.modulus),
@@ -150,6 +150,8 @@ Field::Field(Field&&) noexcept = default;
 Field& Field::operator=(Field&&) noexcept = default;
 
 void Field::fault(const Code& code, std::string text) { inner_->raise(code, std::move(text)); }
+
+void Field::note_address() { inner_->facts.saw_address = true; }
 
 void Field::begin_unit() {
   Inner& w = *inner_;

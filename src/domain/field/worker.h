@@ -54,6 +54,7 @@ struct Worker {
   ValueId sub(Format f, ValueId a, ValueId b);
   ValueId mul(Format f, ValueId a, ValueId b);
   ValueId div(Format f, ValueId a, ValueId b);
+  ValueId div_by(Format f, ValueId a, ValueId b, FloatMode mode);  // as an instruction does it
   ValueId neg(Format f, ValueId a);
   // What names the free atoms of a value, and whether the lanes that it is made of are meaningful.
   Key identity(const Value& v) const { return shared.identity(v.residues, (v.flags & kHasExponential) != 0); }
@@ -76,6 +77,7 @@ struct Worker {
 
   // --- matrix products (dot.cpp)
   Value& materialise(ValueId id);  // of a deferred product
+  void compute_product(std::uint32_t step);
 
   // --- functions (functions.cpp)
   // Base two. `is_counted`: a step of the program, not one of a normal form.

@@ -70,16 +70,15 @@ struct Spec {
 
   template <class D>
   void pack(Op<D>& op) const {
-    op.imm = pack_mode(mode) | std::uint64_t{is_integral} << 56;
-    op.aux =
-        d_width | a_width << 4 | d_bits << 8 | a_bits << 16 | unsigned{is_d_signed} << 24 | unsigned{is_a_signed} << 25;
+    op.imm = pack_mode(mode);
+    op.aux = d_width | a_width << 4 | d_bits << 8 | a_bits << 16 | unsigned{is_d_signed} << 24 |
+             unsigned{is_a_signed} << 25 | unsigned{is_integral} << 26;
   }
   template <class D>
   static Spec of(const Op<D>& op) {
-    static_assert(sizeof(FloatMode) == 7);
     Spec spec;
     spec.mode = unpack_mode(op.imm);
-    spec.is_integral = (op.imm >> 56) != 0;
+    spec.is_integral = (op.aux >> 26 & 1) != 0;
     spec.d_width = op.aux & 15, spec.a_width = op.aux >> 4 & 15;
     spec.d_bits = op.aux >> 8 & 0xFF, spec.a_bits = op.aux >> 16 & 0xFF;
     spec.is_d_signed = (op.aux >> 24 & 1) != 0, spec.is_a_signed = (op.aux >> 25 & 1) != 0;

@@ -2,10 +2,13 @@
 #include "machine/exec/matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "machine/exec/fragment.h"
 #include "machine/exec/matrix_scaled.h"
@@ -71,6 +74,112 @@ struct Fragments {
         c_count(op.aux >> 24) {}
 };
 
+// --- The way of domains with tags: registers as they are
+
+constexpr unsigned kMostRegisters = 8;
+
+// Places in the matrix of a fragment's elements, register by register: see Field::Fragment.
+template <unsigned M, unsigned K, unsigned Per>
+constexpr std::array<std::uint16_t, M * K> make_a_places() {
+  std::array<std::uint16_t, M * K> places{};
+  for (unsigned i = 0; i < M * K; ++i) {
+    const Position p = a_position(i / Per % kLanes, i / Per / kLanes, i % Per, Per, M);
+    places[i] = static_cast<std::uint16_t>(p.row * K + p.column);
+  }
+  return places;
+}
+template <unsigned K, unsigned Per>
+constexpr std::array<std::uint16_t, 8 * K> make_b_places() {
+  std::array<std::uint16_t, 8 * K> places{};
+  for (unsigned i = 0; i < 8 * K; ++i) {
+    const Position p = b_position(i / Per % kLanes, i / Per / kLanes, i % Per, Per);
+    places[i] = static_cast<std::uint16_t>(p.column * K + p.row);
+  }
+  return places;
+}
+constexpr std::array<std::uint16_t, 128> make_c_places() {
+  std::array<std::uint16_t, 128> places{};
+  for (unsigned i = 0; i < places.size(); ++i) {
+    const Position p = c_position(i % kLanes, i / kLanes);
+    places[i] = static_cast<std::uint16_t>(p.row * 8 + p.column);
+  }
+  return places;
+}
+template <unsigned M, unsigned K, unsigned Per>
+inline constexpr auto kAPlaces = make_a_places<M, K, Per>();
+template <unsigned K, unsigned Per>
+inline constexpr auto kBPlaces = make_b_places<K, Per>();
+inline constexpr auto kCPlaces = make_c_places();
+
+struct Places {
+  std::span<const std::uint16_t> a, b;
+};
+template <unsigned K, unsigned PerA, unsigned PerB>
+Places places() {
+  return {kAPlaces<16, K, PerA>, kBPlaces<K, PerB>};
+}
+template <unsigned PerA, unsigned PerB>
+Places places_of(unsigned k) {
+  switch (k) {
+    case 8:
+      return places<8, PerA, PerB>();
+    case 16:
+      return places<16, PerA, PerB>();
+    case 32:
+      return places<32, PerA, PerB>();
+    default:
+      return {};
+  }
+}
+
+// Tags of `count` listed registers; false when one has none or holds elements without tags throughout.
+template <class D>
+bool tags_of(Warp<D>& w, const Op<D>& op, unsigned first, unsigned count, const domain::Tag** out) {
+  for (unsigned i = 0; i < count; ++i) {
+    const Slot slot = w.listed(op, first + i);
+    if (w.is_plain(slot)) return false;
+    out[i] = w.writable_tags(slot, 4);
+  }
+  return true;
+}
+
+template <class D>
+bool is_zero_list(Warp<D>& w, const Op<D>& op, unsigned first, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    const Slot slot = w.listed(op, first + i);
+    const Lane<std::uint32_t>* bits = w.template lanes<std::uint32_t>(slot);
+    if (!w.is_plain(slot) || std::any_of(bits, bits + kLanes, [](std::uint32_t x) { return x << 1 != 0; }))
+      return false;
+  }
+  return true;
+}
+
+// The step on whole registers of abstract values; false: not of that kind, and nothing is done.
+template <Format A, Format B, class D>
+bool step_tags(Warp<D>& w, const Op<D>& op, const Fragments<D>& at, unsigned k) {
+  constexpr unsigned kPerA = std::max(1u, 4 / domain::byte_size(A)), kPerB = std::max(1u, 4 / domain::byte_size(B));
+  const Places place = places_of<kPerA, kPerB>(k);
+  if (place.a.empty()) return false;
+  const domain::Tag *a[kMostRegisters], *b[kMostRegisters], *c[kMostRegisters];
+  if (!tags_of(w, op, at.a, at.a_count, a) || !tags_of(w, op, at.b, at.b_count, b)) return false;
+  const bool adds_nothing = is_zero_list(w, op, at.c, at.c_count);
+  if (!adds_nothing && !tags_of(w, op, at.c, at.c_count, c)) return false;
+  domain::Tag out[4][4 * kLanes];
+  domain::Tag* const d[4] = {out[0], out[1], out[2], out[3]};
+  const std::span<const domain::Tag* const> addends(c, adds_nothing ? 0 : at.c_count);
+  if (!w.dom().dot(DotShape{16, 8, k, A, B, Format::F32, DotKind::MmaSync}, {{a, at.a_count}, place.a, A, 16, k},
+                   {{b, at.b_count}, place.b, B, 8, k}, addends, kCPlaces, d)) {
+    return false;
+  }
+  for (unsigned reg = 0; reg < at.c_count; ++reg) {
+    const Slot slot = w.listed(op, at.d + reg);
+    std::memcpy(w.writable_tags(slot, 4), out[reg], sizeof out[reg]);
+    std::fill_n(w.template lanes<std::uint32_t>(slot), kLanes, 0u);
+  }
+  w.count_macs(std::uint64_t{16} * 8 * k);
+  return true;
+}
+
 template <class D, Format A, Format B, Format Acc, unsigned M>
 void step_real(Warp<D>& w, const Op<D>& op) {
   using Real = typename D::Real;
@@ -81,6 +190,9 @@ void step_real(Warp<D>& w, const Op<D>& op) {
   if (!w.gather_warp(op)) return;
   const Fragments<D> at(op);
   const auto k = static_cast<unsigned>(op.imm);
+  if constexpr (D::kHasTags && Acc == Format::F32 && M == 16) {
+    if (step_tags<A, B>(w, op, at, k)) return;
+  }
   Real a[M * kLargestK], b[kLargestK * kN], c[M * kN];
   for (unsigned reg = 0; reg < at.a_count; ++reg) {
     Real* block = a + 8 * (reg % kHalves) * k + 4 * kPerA * (reg / kHalves);

@@ -24,6 +24,7 @@ inline domain::FloatMode float_mode(const ptx::Instr& instr) {
   mode.satfinite = instr.has(Mod::satfinite);
   mode.nan = instr.has(Mod::NaN);
   mode.approximate = instr.has(Mod::approx) || instr.has(Mod::full);
+  mode.narrow = instr.has(Mod::approx);
   return mode;
 }
 

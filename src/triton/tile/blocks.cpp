@@ -235,6 +235,9 @@ BlockPtr<D> cast(Context<D>& context, const BlockPtr<D>& block, Type to, domain:
                               (to.is_pointer && from.is_real());
   if (is_bad_pointer) context.fail(kType, fmt::format("cannot cast {} to {}", name(from.type), name(to)));
   context.count(from.size());
+  if constexpr (D::kHasTags) {
+    if (from.is_pointer() && !to.is_pointer && to.element != DType::Int1) context.domain.note_address();
+  }
   auto out = new_block<D>(to, from.shape);
   out->undefined = from.undefined;
   if (from.is_real()) {
