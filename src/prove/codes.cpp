@@ -36,13 +36,17 @@ extern constexpr Code kContractPrecision{
     "contract.precision", "the candidate rounds more coarsely than the source",
     "Equal over the reals, but a value goes through a narrower format, or through more roundings of a narrow format, "
     "than "
-    "the Triton source has it (narrow accumulators, early casts, truncation), or concrete runs lose digits that the "
-    "source keeps (E[x^2] - E[x]^2)."};
+    "the Triton source has it (narrow accumulators, early casts, truncation), or through approximate instructions "
+    "where "
+    "the source's are correctly rounded (div.full for div_rn), or concrete runs lose digits that the source keeps "
+    "(E[x^2] - E[x]^2)."};
 extern constexpr Code kContractRange{
     "contract.range", "the candidate overflows where the source does not",
     "Equal over the reals, but an exponential, a reciprocal or a root is less guarded than in the Triton source (a "
     "softmax "
-    "without its maximum), or concrete runs gave infinities or NaN where the source gives numbers."};
+    "without its maximum; `rcp.approx` or `div.approx`, which lose divisors beyond 2^126 and tiny ones, of a divisor "
+    "that "
+    "is not known to be of middling size), or concrete runs gave infinities or NaN where the source gives numbers."};
 extern constexpr Code kAddedSingularity{
     "prove.added-singularity", "the candidate divides by, or takes a root of, something that the source does not",
     "Where that value is zero or negative the candidate is undefined and the source may not be. Listed as an "

@@ -45,6 +45,19 @@ std::vector<Finding> contract_findings(const ShapeResult& result, const std::str
     if (worsens(Signature::kTruncated)) {
       weaker(kContractPrecision, fmt::format("`{}` is truncated in the candidate only", buffer.buffer));
     }
+    if (worsens(Signature::kApproximate)) {
+      weaker(kContractPrecision,
+             fmt::format("`{}` goes through approximate instructions in the candidate only: the source's are correctly "
+                         "rounded",
+                         buffer.buffer));
+    }
+    if (worsens(Signature::kNarrowDivision)) {
+      weaker(
+          kContractRange,
+          fmt::format("`{}` is a quotient by `rcp.approx` or `div.approx` in the candidate: they lose divisors beyond "
+                      "2^126, and tiny ones, which the source's division does not",
+                      buffer.buffer));
+    }
     if (worsens(Signature::kUnguardedExp)) {
       weaker(kContractRange,
              fmt::format("an exponential behind `{}` may overflow in the candidate only: its argument is "

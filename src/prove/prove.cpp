@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <set>
@@ -111,6 +112,8 @@ class Prover {
     const unsigned draws = has_metadata ? std::max(1u, options_.metadata_draws) : 1;
     const std::vector<Alignment> alignments = alignments_of_next_shape();
     for (unsigned draw = 0; draw < draws; ++draw) {
+      SpecRun spec;
+      const std::uint64_t seed = mix64(outcome_.seed + outcome_.shapes.size());
       for (const Alignment alignment : alignments) {
         ShapeJob job;
         job.candidate = &candidate_;
@@ -122,13 +125,14 @@ class Prover {
         job.workers = workers_;
         job.repeats_spec = outcome_.shapes.empty();
         job.step_budget = options_.step_budget;
+        job.field.seed = seed;
         std::string label = bound.label;
         if (has_metadata) label += fmt::format(", draw {}", draw + 1);
         label += label_of(alignment);
         job.progress = [&](std::string_view phase, std::uint64_t done, std::uint64_t all) {
           return !options_.progress || options_.progress({label, phase, done, all});
         };
-        if (!judge_job(job, label)) return false;
+        if (!judge_job(job, spec, label)) return false;
       }
     }
     return true;
@@ -171,9 +175,9 @@ class Prover {
     return "";
   }
 
-  bool judge_job(ShapeJob& job, const std::string& label) {
+  bool judge_job(ShapeJob& job, SpecRun& spec, const std::string& label) {
     const Clock::time_point begin = Clock::now();
-    ShapeResult result = attempt(job);
+    ShapeResult result = attempt(job, spec);
     const Verdict verdict = weigh(job, result);
     ShapeOutcome shape;
     shape.label = label;
@@ -192,23 +196,31 @@ class Prover {
   }
 
   // Exact literals first, then the constants that literals round, then sentinels for minus infinity; each try with
-  // fresh primes when a denominator happened to vanish.
-  ShapeResult attempt(ShapeJob& job) {
+  // fresh primes when a denominator happened to vanish. What one job needed the next ones start from: its assumptions
+  // are the proof's already.
+  ShapeResult attempt(ShapeJob& job, SpecRun& spec) {
     ShapeResult result;
-    for (unsigned mode = 0; mode < 3; ++mode) {
+    const std::uint64_t seed = job.field.seed;
+    const std::vector<std::pair<double, std::string>> ideals = job.field.ideals;
+    std::array<unsigned, 3> modes = {0, 1, 2};
+    std::rotate(modes.begin(), modes.begin() + first_mode_, modes.begin() + first_mode_ + 1);
+    for (const unsigned mode : modes) {
+      job.field.ideals = ideals;
       job.field.constants = mode == 0 ? domain::Constants::Exact : domain::Constants::Ideal;
       job.field.sentinels = mode == 2;
-      if (mode == 1) {
+      if (mode > 0) {
         for (const auto& [name, size] : job.setup.bound.sizes) {
           if (size > 1) job.field.ideals.emplace_back(1.0 / static_cast<double>(size), fmt::format("1/{}", size));
         }
       }
       for (unsigned tries = 0; tries < kSeedTries; ++tries) {
-        job.field.seed = mix64(outcome_.seed + 1000 * tries + outcome_.shapes.size());
-        result = run_shape(job);
+        job.field.seed = mix64(seed + tries);
+        result = run_shape(job, spec);
         if (!result.needs_new_seed) break;
       }
-      if (result.mismatches.empty() || !has_spec_) break;
+      if (!result.mismatches.empty() && has_spec_) continue;
+      if (result.is_equal()) first_mode_ = mode;
+      break;
     }
     return result;
   }
@@ -422,7 +434,8 @@ class Prover {
   std::set<std::string> reported_;
   unsigned numeric_runs_ = 0;
   unsigned shapes_begun_ = 0;
-  std::string conjecture_;  // of the shape with the weakest bound
+  unsigned first_mode_ = 0;  // see attempt
+  std::string conjecture_;   // of the shape with the weakest bound
   double conjecture_log2_ = 0;
 };
 

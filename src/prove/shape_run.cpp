@@ -132,7 +132,6 @@ class Comparer {
   double degree_ = 0;
 };
 
-// Runs the spec; false when it stopped.
 // The spec's buffers lie where the candidate's do; it has no workspace.
 Setup spec_setup(const ShapeJob& job) {
   Setup setup = job.setup;
@@ -159,6 +158,7 @@ double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memor
   return comparer.degree();
 }
 
+// Runs the spec; false when it stopped.
 bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
   const triton::Call call = make_call(spec_setup(job), *job.kernel, memory, result.findings);
   if (!result.findings.empty()) return false;
@@ -207,28 +207,67 @@ bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory
   return !result.candidate_stop;
 }
 
+// Beyond this a context is not kept for the next job: the values that outputs hold add up.
+constexpr std::uint64_t kMostKept = std::uint64_t{1} << 30;
+
 }  // namespace
 
-ShapeResult run_shape(const ShapeJob& job) {
+struct SpecRun::Inner {
+  explicit Inner(const ShapeJob& job) : options(job.field), context(job.field) {}
+  domain::FieldOptions options;
+  domain::FieldContext context;
+  std::unique_ptr<domain::Memory> memory;
+  domain::Facts facts;
+  std::uint64_t programs = 0;
+  bool repeats = true, is_repeated = false;
+
+  bool serves(const ShapeJob& job) const {
+    return !facts.saw_address && options.seed == job.field.seed && options.constants == job.field.constants &&
+           options.sentinels == job.field.sentinels && options.ideals == job.field.ideals;
+  }
+};
+
+SpecRun::SpecRun() = default;
+SpecRun::~SpecRun() = default;
+
+ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
   ShapeResult result;
-  domain::FieldContext context(job.field);
-  result.primes.assign(context.primes().begin(), context.primes().end());
   const std::unique_ptr<domain::Memory> candidate_memory = make_memory(job.setup, result.findings);
   if (!candidate_memory) return result;
-  const Side candidate(context, job.workers);
   if (job.kernel == nullptr) {
+    domain::FieldContext context(job.field);
+    const Side candidate(context, job.workers);
     run_candidate(job, candidate, *candidate_memory, result);
     return result;
   }
-  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup(job), result.findings);
-  if (!spec_memory) return result;
-  const Side spec(context, job.workers);
-  if (!run_spec(job, spec, *spec_memory, result)) return result;
-  if (job.repeats_spec) result.spec_repeats = repeats(job, context, *spec_memory);
+  if (!spec.inner_ || !spec.inner_->serves(job)) {
+    spec.inner_ = std::make_unique<SpecRun::Inner>(job);
+    SpecRun::Inner& made = *spec.inner_;
+    made.memory = make_memory(spec_setup(job), result.findings);
+    if (!made.memory) return result;
+    const Side side(made.context, job.workers);
+    const bool has_run = run_spec(job, side, *made.memory, result);
+    made.facts = side.facts();
+    made.programs = result.programs;
+    if (!has_run) {
+      spec.inner_.reset();
+      return result;
+    }
+  }
+  SpecRun::Inner& own = *spec.inner_;
+  if (job.repeats_spec && !own.is_repeated) {
+    own.repeats = repeats(job, own.context, *own.memory);
+    own.is_repeated = true;
+  }
+  domain::FieldContext& context = own.context;
+  result.programs = own.programs;
+  result.spec_repeats = own.repeats;
+  result.primes.assign(context.primes().begin(), context.primes().end());
+  const Side candidate(context, job.workers);
   if (!run_candidate(job, candidate, *candidate_memory, result)) return result;
   if (job.progress) job.progress("compare", 0, 1);
-  const double degree = compare(job, context, *spec_memory, *candidate_memory, result);
-  result.spec_facts = spec.facts();
+  const double degree = compare(job, context, *own.memory, *candidate_memory, result);
+  result.spec_facts = own.facts;
   result.candidate_facts = candidate.facts();
   result.bound = context.failure_bound(degree, result.spec_facts, result.candidate_facts);
   result.bound.log2_probability *= static_cast<double>(result.least_lanes) / domain::kRepetitions;
@@ -236,6 +275,7 @@ ShapeResult run_shape(const ShapeJob& job) {
     result.assumptions.push_back(fmt::format("{}: {}", assumption.kind, assumption.text));
   }
   result.singularities = context.added_singularities(result.spec_facts, result.candidate_facts);
+  if (context.bytes() > kMostKept) spec.inner_.reset();
   return result;
 }
 

@@ -63,7 +63,22 @@ struct ShapeJob {
   bool watches_races = true;
   bool repeats_spec = false;
 };
-ShapeResult run_shape(const ShapeJob& job);
+
+// The spec's side of jobs that differ in where tensors lie and in nothing else. A source that looks at no address (the
+// run notices) leaves the same at every one, so that one evaluation, its values and its context serve them all.
+class SpecRun {
+ public:
+  SpecRun();
+  ~SpecRun();
+  SpecRun(const SpecRun&) = delete;  // the context is referred to
+  SpecRun& operator=(const SpecRun&) = delete;
+
+ private:
+  friend ShapeResult run_shape(const ShapeJob& job, SpecRun& spec);
+  struct Inner;
+  std::unique_ptr<Inner> inner_;  // empty: to be run
+};
+ShapeResult run_shape(const ShapeJob& job, SpecRun& spec);
 
 // One output element of both sides, for sparse probing: the shape runs without the checker. Probes of one job have one
 // seed, so that their residues can be compared.
