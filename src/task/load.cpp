@@ -47,12 +47,13 @@ class Loader {
       findings_.add(kTaskMissing, "the file holds no task", reader_.place(""));
       return;
     }
-    reader_.only("", {"kernel", "grid", "constexpr", "args", "shapes", "tolerance"}, "a task");
+    reader_.only("", {"kernel", "grid", "constexpr", "args", "shapes", "tolerance", "baseline"}, "a task");
     kernel();
     grid();
     constexprs();
     args();
     tolerance();
+    baseline();
     shapes("prove", task_.prove_shapes);
     shapes("test", task_.test_shapes);
     shapes("bench", task_.bench_shapes);
@@ -210,6 +211,25 @@ class Loader {
     task_.tolerance.absolute = reader_.number("/tolerance/absolute").value_or(0);
     for (const double bound : {task_.tolerance.relative, task_.tolerance.absolute}) {
       if (!(bound >= 0) || std::isinf(bound)) reader_.wrong_value("/tolerance", "a tolerance is at least 0 and finite");
+    }
+  }
+
+  // What autotuning tries; whoever tunes reads it from the file's tree.
+  void baseline() {
+    const nlohmann::json* table = reader_.find("/baseline");
+    if (table == nullptr) return;
+    if (!table->is_object()) return reader_.wrong_type("/baseline", "a table");
+    for (const auto& [name, values] : table->items()) {
+      const std::string pointer = "/baseline/" + name;
+      const bool is_option = name == "num_warps" || name == "num_stages";
+      if (!is_option && !task_.constexprs.contains(name)) {
+        reader_.wrong_value(pointer,
+                            fmt::format("`{}` is neither num_warps, num_stages nor a constexpr of the task", name));
+      }
+      const auto is_integer = [](const nlohmann::json& value) { return value.is_number_integer(); };
+      if (!values.is_array() || values.empty() || !std::all_of(values.begin(), values.end(), is_integer)) {
+        reader_.wrong_type(pointer, "a list of integers");
+      }
     }
   }
 

@@ -208,6 +208,9 @@ TEST_F(TaskTest, EveryWrongKeyTypeAndNameIsOneFindingAtItsLine) {
       {"n = 1000", "n = 1000\nBLOCK = 2", &kTaskValue, 32},
       {"relative = 0.01", "relative = -1", &kTaskValue, 32},
       {"relative = 0.01", "relativ = 1", &kTaskKey, 33},
+      {"relative = 0.01", "relative = 0.01\n[baseline]\nnum_warps = 4", &kTaskType, 35},
+      {"relative = 0.01", "relative = 0.01\n[baseline]\nBLOCK = [256, \"n\"]", &kTaskType, 35},
+      {"relative = 0.01", "relative = 0.01\n[baseline]\nWIDTH = [4]", &kTaskValue, 35},
       {"name = \"one\"", "name = \"n\"", &kTaskValue, 23},
   };
   for (const Case& row : cases) {
