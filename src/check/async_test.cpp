@@ -349,6 +349,22 @@ TEST(Products, OperandsAreInUseUntilTheWait) {
   EXPECT_EQ(q.codes(), Codes{});
 }
 
+TEST(Products, TheWaitOfOneWarpTellsOfTheWholeProduct) {
+  Pipeline p;
+  p.product(0, 0);
+  p.product(0, 1);
+  p.product_wait(0, 0);
+  p.write(0);  // warp 1 has not waited, but its operands are read
+  EXPECT_EQ(p.codes(), Codes{});
+
+  Pipeline q;
+  q.product(0, 0);
+  q.product(0, 1);
+  q.product_wait(0, 0);
+  q.write(1);  // warp 1 was not told
+  EXPECT_EQ(q.codes(), Codes{"async.source-written"});
+}
+
 TEST(Products, AnOperandThatACopyBringsNeedsItsWait) {
   Pipeline p;
   p.init();

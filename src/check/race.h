@@ -4,8 +4,8 @@
 //
 // An operation of the async proxy (bulk and tensor copies, wgmma operands) comes after what its thread knew when it
 // issued it; what threads wrote before must moreover be covered by a proxy fence. Until somebody can know of its end,
-// it owns its bytes. Bytes counted at an mbarrier become known with the phase; a bulk group and a product, to the
-// thread that waits.
+// it owns its bytes. Bytes counted at an mbarrier become known with the phase; a bulk group to the
+// thread that waits; a product to each warp that waits.
 #pragma once
 
 #include <cstdint>
@@ -136,9 +136,19 @@ class RaceChecker final : public machine::Observer {
   std::unordered_map<std::uint64_t, Copy> copies_;
   std::map<std::uint32_t, BarrierState> barriers_;
   std::unordered_map<std::uint64_t, Operation> operations_;  // by key
-  std::map<std::uint32_t, MbarrierWatch> mbarriers_;         // live ones, by their offset
+  // A product is one operation of its warpgroup: the wait of one warp says that the operands of all four are read. A
+  // clock holds how many products of each warpgroup its thread knows to be done.
+  struct Product {
+    std::uint32_t sequence = 0, waits = 0;
+  };
+  struct Group {
+    std::uint32_t number = 0, issued = 0;
+  };
+  std::unordered_map<std::uint64_t, Product> products_;  // by id
+  std::map<std::uint32_t, Group> groups_;                // by warpgroup
+  std::map<std::uint32_t, MbarrierWatch> mbarriers_;     // live ones, by their offset
   std::unordered_map<std::uint64_t, MapState> maps_;
-  std::uint32_t next_number_ = 0;  // of mbarriers and tensor maps in clocks
+  std::uint32_t next_number_ = 0;  // of mbarriers, tensor maps and warpgroups in clocks
   // True waits of one instruction, lane after lane, not yet taken in.
   struct Waits {
     std::uint32_t instr = 0, offset = 0;

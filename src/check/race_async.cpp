@@ -21,7 +21,7 @@ using machine::WarpMask;
 
 namespace {
 
-constexpr std::uint32_t kAllLanes = ~0U;
+constexpr std::uint32_t kGroupWarps = 4;   // warps of a warpgroup
 constexpr std::uint32_t kPieceBytes = 16;  // of a product's operands
 constexpr std::uint32_t kMapBytes = 128;
 
@@ -149,15 +149,29 @@ void RaceChecker::product_issued(std::uint64_t id, std::uint32_t instr, WarpMask
   const std::vector<AsyncRange> other = ranges_of(b);
   operation.reads.insert(operation.reads.end(), other.begin(), other.end());
   touch_async(operation, operation.reads, RecordKind::CopyRead, key);
+  const auto [group, is_first_group] = groups_.try_emplace(who.warp / kGroupWarps);
+  if (is_first_group) group->second.number = next_number_++;
+  if (const auto [product, is_new] = products_.try_emplace(id); is_new) {
+    product->second.sequence = ++group->second.issued;
+  }
 }
 
 void RaceChecker::product_waited(std::uint64_t id, WarpMask who) {
   flush_waits();
-  const std::uint64_t key = product_key(id, who.warp);
-  const auto found = operations_.find(key);
-  if (found == operations_.end()) return;
-  turn(found->second, found->second.reads, key, RecordKind::Read, clocks_.epoch(who.warp), 0);
-  operations_.erase(found);
+  const auto product = products_.find(id);
+  if (product == products_.end()) return;
+  const std::uint32_t sequence = product->second.sequence;
+  const Group& group = groups_.at(who.warp / kGroupWarps);
+  const std::uint32_t first_warp = who.warp / kGroupWarps * kGroupWarps;
+  for (std::uint32_t warp = first_warp; warp < first_warp + kGroupWarps; ++warp) {
+    const std::uint64_t key = product_key(id, warp);
+    const auto found = operations_.find(key);
+    if (found == operations_.end()) continue;
+    turn(found->second, found->second.reads, key, RecordKind::PhaseRead, sequence, group.number);
+    operations_.erase(found);
+  }
+  if (++product->second.waits == kGroupWarps) products_.erase(product);
+  clocks_.learn(clocks_.merge({}, group.number, sequence), who);
 }
 
 bool RaceChecker::is_unknown_phase(const Touch& touch, const Record& record) const {
