@@ -47,9 +47,12 @@ Class class_of(Type type) {
   }
 }
 
-// A `.f16x2` register is `.b32` to the assembler.
+// A `.f16x2` register is `.b32` to the assembler, but not where `.f32` or a pair of `.bf16` is meant.
 bool goes_with(Type reg, Type type, bool allows_wider) {
-  if (reg == Type::f16x2) reg = Type::b32;
+  if (reg == Type::f16x2) {
+    if (class_of(type) == Class::Real || type == Type::bf16x2) return false;
+    reg = Type::b32;
+  }
   const Class own = class_of(reg), wanted = class_of(type);
   if (own == Class::Pred || wanted == Class::Pred) return own == wanted;
   const unsigned size = byte_size(type), reg_size = byte_size(reg);

@@ -102,7 +102,7 @@ Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
       out.by_line.emplace(index, message->text);
     }
   }
-  if (!is_good && out.by_line.empty() && out.unplaced.empty()) out.unplaced = "ptxas failed and said nothing";
+  if (!is_good && out.by_line.empty() && out.unplaced.empty()) out.unplaced = kNoAnswer;
   return out;
 }
 

@@ -11,6 +11,9 @@
 
 namespace plumb::agreement {
 
+// The message for a line at which ptxas ended without a word.
+inline constexpr std::string_view kNoAnswer = "ptxas failed and said nothing";
+
 // One module whose body is a list of independent lines.
 struct Batch {
   std::string arch;  // "sm_90a"

@@ -115,12 +115,26 @@ class LineParser {
 
   // The first words that are part of the instruction's name, as in `wmma.load.a` or `cp.async.bulk`.
   unsigned leading_words() const {
-    constexpr std::string_view kFamilies[] = {
-        "tcgen05",        "wgmma", "wmma", "createpolicy", "mbarrier", "tensormap", "multimem", "clusterlaunchcontrol",
-        "griddepcontrol", "brx",   "suld", "sust",         "sured"};
+    constexpr std::string_view kFamilies[] = {"tcgen05",
+                                              "wgmma",
+                                              "wmma",
+                                              "createpolicy",
+                                              "mbarrier",
+                                              "tensormap",
+                                              "multimem",
+                                              "clusterlaunchcontrol",
+                                              "griddepcontrol",
+                                              "brx",
+                                              "suld",
+                                              "sust",
+                                              "sured",
+                                              "mul24",
+                                              "mad24",
+                                              "dp2a",
+                                              "shf"};
     constexpr std::string_view kNames[] = {
-        "async", "bulk", "tensor",  "reduce", "prefetch", "commit_group", "wait_group", "wait_all",
-        "proxy", "warp", "cluster", "load",   "store",    "red",          "expect_tx",  "noComplete"};
+        "async", "bulk",    "tensor", "reduce", "prefetch", "commit_group", "wait_group", "wait_all", "proxy",
+        "warp",  "cluster", "load",   "store",  "red",      "expect_tx",    "noComplete", "wide"};
     const auto holds = [](auto& list, std::string_view word) {
       return std::find(std::begin(list), std::end(list), word) != std::end(list);
     };
@@ -128,6 +142,7 @@ class LineParser {
     const auto names = [&](std::size_t i) {
       const ModSlot& slot = line_.slots[i];
       const bool is_before = i > 0 && (line_.slots[i - 1].name == "load" || line_.slots[i - 1].name == "store");
+      if (slot.name == "part") return true;  // .hi, .lo
       return !slot.is_optional && slot.words.size() == 1 && (holds(kNames, slot.name) || is_before);
     };
     while (out < line_.slots.size() && names(out)) ++out;
