@@ -30,6 +30,12 @@ def is_jit(decorator) -> bool:
     return isinstance(called, ast.Name) and called.id == "jit"
 
 
+def is_scalar_body(decorator) -> bool:
+    """FlagGems makes kernels of such a function; it is none itself."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(called, ast.Name) and called.id == "pointwise_dynamic"
+
+
 def kernels(path: pathlib.Path):
     """Names of the module-level jitted functions of a file; None when Python does not parse it."""
     text = path.read_text(errors="replace")
@@ -40,12 +46,13 @@ def kernels(path: pathlib.Path):
     except (SyntaxError, ValueError):
         return None
     return [node.name for node in tree.body
-            if isinstance(node, ast.FunctionDef) and any(is_jit(each) for each in node.decorator_list)]
+            if isinstance(node, ast.FunctionDef) and any(is_jit(each) for each in node.decorator_list)
+            and not any(is_scalar_body(each) for each in node.decorator_list)]
 
 
 def reason(message: str) -> str:
     """The message without what is particular to one place."""
-    return re.sub(r"\b\d+\b", "N", message)
+    return re.sub(r"\s+", " ", re.sub(r"\b\d+\b", "N", message))
 
 
 def main() -> int:
