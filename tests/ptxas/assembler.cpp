@@ -66,6 +66,26 @@ struct Answer {
   std::string unplaced;
 };
 
+// A syntax error at a line's first word is the fault of the statement before it, where that has no end.
+int culprit(const Batch& batch, const std::vector<bool>& is_dropped, int index, std::string_view text) {
+  const std::size_t quote = text.find("near '");
+  if (index <= 0 || quote == std::string_view::npos) return index;
+  const std::string_view near = text.substr(quote + 6, text.find('\'', quote + 6) - quote - 6);
+  std::string_view line = batch.lines[static_cast<std::size_t>(index)];
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (near.empty() || !line.starts_with(near)) return index;
+  for (int i = index - 1; i >= 0; --i) {
+    std::string_view before = batch.lines[static_cast<std::size_t>(i)];
+    before.remove_prefix(std::min(before.find_first_not_of(" \t"), before.size()));
+    before = before.substr(0, before.find_last_not_of(" \t\r") + 1);
+    if (before.empty() || is_dropped[static_cast<std::size_t>(i)]) continue;
+    const bool is_ended =
+        before.front() == '.' || before.starts_with("//") || before.find_first_of(";{}:") != before.npos;
+    return is_ended ? index : i;
+  }
+  return index;
+}
+
 Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
   Answer out;
   std::string arch = batch.arch;
@@ -95,6 +115,7 @@ Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
       // A statement whose end is missing is noticed at the next one.
       index = std::min(index, count - 1);
       while (index > 0 && is_dropped[static_cast<std::size_t>(index)]) --index;
+      index = culprit(batch, is_dropped, index, message->text);
     }
     if (index < 0 || index >= count || is_dropped[static_cast<std::size_t>(index)]) {
       out.unplaced = line;
