@@ -24,7 +24,8 @@ constexpr std::uint32_t kCount = 1000;
 
 std::string ptx(const std::string& word) {
   return "// fake: " + word +
-         "\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 x, .param .u64 y, .param .u64 "
+         "\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 x, .param .u64 y, .param "
+         ".u64 "
          "out, .param .u32 n)\n{\n  ret;\n}\n";
 }
 
@@ -138,7 +139,8 @@ Ended run(const std::string& arguments) {
   Ended out;
   std::FILE* pipe = ::popen((std::string(PLUMB_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
   std::array<char, 4096> block{};
-  for (std::size_t got; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;) out.output.append(block.data(), got);
+  for (std::size_t got; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;)
+    out.output.append(block.data(), got);
   out.code = WEXITSTATUS(::pclose(pipe));
   return out;
 }
@@ -160,16 +162,20 @@ class Candidate {
 };
 
 TEST(TestCommand, HoldsForTheSumAndRejectsEachDefectForItsReason) {
-  const Ended good = run(Candidate("add").arguments("test"));
+  const std::string shapes = " --shape n=1000 --shape n=7";
+  const Ended good = run(Candidate("add").arguments("test") + shapes);
   EXPECT_EQ(good.code, 0) << good.output;
-  for (const auto& [word, code] :
-       {std::pair{"nothing", "gpu.unwritten"}, {"wrong", "gpu.wrong"}, {"mutate", "gpu.mutated"},
-        {"fault", "gpu.fault"}, {"refuse", "gpu.launch"}, {"abort", "gpu.worker"}}) {
-    const Ended bad = run(Candidate(word).arguments("test"));
+  for (const auto& [word, code] : {std::pair{"nothing", "gpu.unwritten"},
+                                   {"wrong", "gpu.wrong"},
+                                   {"mutate", "gpu.mutated"},
+                                   {"fault", "gpu.fault"},
+                                   {"refuse", "gpu.launch"},
+                                   {"abort", "gpu.worker"}}) {
+    const Ended bad = run(Candidate(word).arguments("test") + shapes);
     EXPECT_EQ(bad.code, 1) << word;
     EXPECT_NE(bad.output.find(std::string("[") + code + "]"), std::string::npos) << bad.output;
   }
-  const Ended hung = run(Candidate("hang").arguments("test") + " --launch-seconds 0.2");
+  const Ended hung = run(Candidate("hang").arguments("test") + shapes + " --launch-seconds 0.2");
   EXPECT_EQ(hung.code, 1);
   EXPECT_NE(hung.output.find("[gpu.timeout]"), std::string::npos) << hung.output;
 }
@@ -184,13 +190,16 @@ TEST(TestCommand, WithoutACardItSaysSoInOneLineWithItsOwnExitCode) {
   }
 }
 
-TEST(BenchCommand, TimesBothSidesAndSaysThatTheFakeCardIsTooFast) {
-  // The fake card's events are a millisecond apart whatever runs between them.
+TEST(BenchCommand, JudgesWhatTheTimedLaunchesLeft) {
+  // The fake card's events are a millisecond apart whatever runs between them, and its graphs do nothing.
   const Ended bench = run(Candidate("add").arguments("bench") + " --shape n=1000 --seconds 0.05 --json");
   const Json answer = Json::parse(bench.output, nullptr, false);
   ASSERT_TRUE(answer.is_object()) << bench.output;
   ASSERT_EQ(answer["shapes"].size(), 1u) << bench.output;
   EXPECT_EQ(answer["shapes"][0]["cold"]["self_ratio"]["value"], 1.0);
+  EXPECT_EQ(bench.code, 1);
+  ASSERT_EQ(answer["findings"].size(), 1u) << bench.output;
+  EXPECT_EQ(answer["findings"][0]["code"], "gpu.timed-wrong");
 }
 
 }  // namespace
