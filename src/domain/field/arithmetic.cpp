@@ -224,12 +224,14 @@ ValueId Worker::div(Format f, ValueId a, ValueId b) {
 namespace {
 
 // Known to be neither tiny nor huge, or at least one: a quotient that is lost then is below 2^-126. Sums of
-// exponentials that are all guarded count, since one of their terms is 2^0 where the maximum was taken out.
+// exponentials that are all guarded count, since one of their terms is 2^0 where the maximum was taken out; that
+// nothing else was added to them is not known where a running maximum began at a finite number, which hides the sum's
+// sign.
 bool is_middling(const Value& v) {
   if (is_constant(v)) return std::abs(v.approximation()) >= 0x1p-126 && std::abs(v.approximation()) <= 0x1p126;
   if (v.sign() == Sign::AtLeastOne) return true;
   const bool is_guarded = (v.flags & kHasExponential) != 0 && (v.flags & Signature::kUnguardedExp) == 0;
-  return is_positive(v.sign()) && is_guarded && !v.is(Kind::Exponential);
+  return is_guarded && !is_at_most_zero(v.sign()) && !v.is(Kind::Exponential);
 }
 
 }  // namespace
