@@ -56,7 +56,7 @@ void run_prove(Context& context, const Arguments& arguments) {
   }
   if (outcome.is_bad_input) return refuse_proof(context, std::move(outcome.findings));
   if (!arguments.certificate.empty()) {
-    const std::string text = prove::certificate(*task, *candidate, outcome).dump(2) + "\n";
+    const std::string text = prove::certificate(*task, *candidate, outcome, options).dump(2) + "\n";
     if (!write_file(arguments.certificate, text, findings)) return refuse(context, findings);
   }
   answer(context, prove::to_json(outcome), prove::to_text(outcome, context.has_colour_out), outcome.holds());

@@ -18,11 +18,25 @@ std::string hash_of_file(const std::filesystem::path& path) {
   return text ? sha256(*text) : std::string();
 }
 
-nlohmann::json hashes(const task::Task& task, const Candidate& candidate) {
-  return {{"task", sha256(task.toml.source ? task.toml.source->text() : std::string_view())},
-          {"kernel", hash_of_file(task.kernel_file)},
-          {"ptx", sha256(candidate.module->source->text())},
-          {"launch", candidate.launch_sha256}};
+// Of the modules that the kernel's file imports and its meaning may depend on; empty when there are none.
+std::string hash_of_modules(const task::Task& task, const Options& options) {
+  Findings ignored;
+  const SourcePtr source = read_source(task.kernel_file, ignored);
+  std::optional<triton::Kernel> kernel;
+  if (source) kernel = triton::Kernel::load(source, task.function, options.python, ignored);
+  if (!kernel || kernel->sources().size() < 2) return {};
+  std::string all;
+  for (std::size_t i = 1; i < kernel->sources().size(); ++i) all += sha256(kernel->sources()[i]->text());
+  return sha256(all);
+}
+
+nlohmann::json hashes(const task::Task& task, const Candidate& candidate, const Options& options) {
+  nlohmann::json out = {{"task", sha256(task.toml.source ? task.toml.source->text() : std::string_view())},
+                        {"kernel", hash_of_file(task.kernel_file)},
+                        {"ptx", sha256(candidate.module->source->text())},
+                        {"launch", candidate.launch_sha256}};
+  if (std::string modules = hash_of_modules(task, options); !modules.empty()) out["modules"] = std::move(modules);
+  return out;
 }
 
 std::string text_of(const nlohmann::json& object, const char* key) {
@@ -52,13 +66,14 @@ std::vector<task::Shape> shapes_of(const nlohmann::json& outcome) {
 
 }  // namespace
 
-nlohmann::json certificate(const task::Task& task, const Candidate& candidate, const Outcome& outcome) {
+nlohmann::json certificate(const task::Task& task, const Candidate& candidate, const Outcome& outcome,
+                           const Options& options) {
   nlohmann::json out;
   out["format"] = "plumb-certificate-1";
   out["task"] = task.name;
   out["function"] = task.function;
   out["target"] = candidate.module->target.text;
-  out["sha256"] = hashes(task, candidate);
+  out["sha256"] = hashes(task, candidate, options);
   out["outcome"] = to_json(outcome);
   return out;
 }
@@ -78,7 +93,7 @@ Outcome recheck(const nlohmann::json& certificate, const task::Task& task, const
     bad.is_bad_input = true;
     return refuse("this is no certificate of plumb");
   }
-  const nlohmann::json now = hashes(task, candidate);
+  const nlohmann::json now = hashes(task, candidate, options);
   for (const auto& [key, value] : now.items()) {
     const auto was = named->find(key);
     if (was == named->end() || *was != value) {

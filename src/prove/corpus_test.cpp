@@ -117,7 +117,7 @@ TEST(Certificate, RechecksAndRefusesOtherFiles) {
   const auto candidate = load_candidate(kCorpus / "vector_add" / "sm_89" / "vector_add.ptx", findings);
   const auto other = load_candidate(kCorpus / "vector_add" / "sm_80" / "vector_add.ptx", findings);
   ASSERT_TRUE(candidate && other);
-  const nlohmann::json paper = certificate(*task, *candidate, prove(*task, *candidate, {}));
+  const nlohmann::json paper = certificate(*task, *candidate, prove(*task, *candidate, {}), {});
   EXPECT_TRUE(recheck(paper, *task, *candidate, {}).holds());
   EXPECT_FALSE(recheck(paper, *task, *other, {}).holds());
   EXPECT_TRUE(recheck(nlohmann::json::object(), *task, *candidate, {}).is_bad_input);

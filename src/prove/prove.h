@@ -90,7 +90,8 @@ nlohmann::json to_json(const Outcome& outcome);
 std::string to_text(const Outcome& outcome, bool colour);
 
 // A certificate names what was proved by content hash, and how to repeat it.
-nlohmann::json certificate(const task::Task& task, const Candidate& candidate, const Outcome& outcome);
+nlohmann::json certificate(const task::Task& task, const Candidate& candidate, const Outcome& outcome,
+                           const Options& options);
 // Compares the hashes with what the files hold now, proves again with a fresh seed, and compares the verdicts. What
 // does not agree is a finding of the outcome, and the verdict is then `Unknown`.
 Outcome recheck(const nlohmann::json& certificate, const task::Task& task, const Candidate& candidate,

@@ -195,6 +195,11 @@ std::optional<gpu::KernelLaunch> make_gpu_launch(const prove::Candidate& candida
       }
     } else if (param.kind == Kind::Workspace) {
       value.kind = gpu::ParamValue::Kind::Workspace;
+    } else if (param.kind == Kind::TensorMap) {
+      findings.add(kTensorMapOnGpu,
+                   fmt::format("`{}` is a tensor map of the launch header; the worker builds none yet", param.arg),
+                   {candidate.module->source, {}});
+      return std::nullopt;
     } else {
       const task::BoundArg* arg = param.kind == Kind::Scalar ? find_arg(shape.bound, param.arg) : nullptr;
       const std::uint64_t integer = param.kind == Kind::Integer ? static_cast<std::uint64_t>(param.integer) : 0;

@@ -176,6 +176,12 @@ TEST(FieldJudge, NarrowDivisionsShowUnlessTheDivisorIsKnownToBeMiddling) {
   EXPECT_EQ(lab.field.signature(quotient).flags & Signature::kNarrowDivision, 0);
   EXPECT_NE(lab.field.signature(lab.field.div(Lab::kF, x, y, narrow)).flags & Signature::kNarrowDivision, 0);
   EXPECT_EQ(lab.field.signature(lab.field.ex2(Lab::kF, x, narrow)).flags & Signature::kNarrowDivision, 0);
+  // tanh.approx is as good as a number of f16; what was computed before in full is not touched by it.
+  const Real full = lab.field.tanh(Lab::kF, x, {}), coarse = lab.field.tanh(Lab::kF, x, narrow);
+  EXPECT_TRUE(lab.same(full, coarse));
+  EXPECT_EQ(lab.field.signature(full).count(RoundingClass::F16), 0);
+  EXPECT_EQ(lab.field.signature(coarse).count(RoundingClass::F16), 1);
+  EXPECT_EQ(lab.field.signature(lab.field.sin(Lab::kF, x, narrow)).count(RoundingClass::F16), 1);
 }
 
 TEST(FieldJudge, WhatIsAtLeastOneStaysSoOnlyWhereItDoes) {

@@ -30,6 +30,16 @@ Real unary(Worker& w, Format f, Real a, FloatMode mode, OnBits&& on_bits, Exact&
 
 constexpr auto kOnlyAtZero = [](double a, double) { return a == 0; };
 
+// tanh.approx is good to eleven bits, and sin.approx and cos.approx only near zero (floating-point-instructions-tanh,
+// -sin, -cos): for the contract, as if rounded to f16.
+ValueId coarse(Worker& w, Format f, ValueId id, FloatMode mode) {
+  if (!mode.narrow || w.peek(id).is_broken()) return id;
+  if (id != w.fresh) id = w.copy(f, id);
+  std::uint16_t& count = w.peek(id).counts[static_cast<unsigned>(RoundingClass::F16)];
+  if (count < 0x7fff) ++count;
+  return id;
+}
+
 // Records an argument that should be positive (or not negative) and is not known to be.
 void oblige(Worker& w, std::unordered_set<field::Key, field::KeyHash>& list, ValueId a, bool is_zero_allowed) {
   field::Value& x = w.get(a);
@@ -117,7 +127,7 @@ Real Field::tanh(Format f, Real a, FloatMode mode) {
         // The function itself is bounded: no exponential of the program.
         const ValueId power = w.exponential(f, exponent, false);
         const ValueId below = w.add(f, field::kOneId, power);
-        return w.sub(f, field::kOneId, w.div(f, w.add(f, field::kOneId, field::kOneId), below));
+        return coarse(w, f, w.sub(f, field::kOneId, w.div(f, w.add(f, field::kOneId, field::kOneId), below)), mode);
       });
 }
 
@@ -125,14 +135,14 @@ Real Field::sin(Format f, Real a, FloatMode mode) {
   Inner& w = *inner_;
   return unary(
       w, f, a, mode, [&](std::uint64_t bits) { return w.ieee.sin(f, bits, mode); }, kOnlyAtZero,
-      [&](ValueId id) { return w.odd_atom(f, id, Purpose::Sine); });
+      [&](ValueId id) { return coarse(w, f, w.odd_atom(f, id, Purpose::Sine), mode); });
 }
 
 Real Field::cos(Format f, Real a, FloatMode mode) {
   Inner& w = *inner_;
   return unary(
       w, f, a, mode, [&](std::uint64_t bits) { return w.ieee.cos(f, bits, mode); }, kOnlyAtZero,
-      [&](ValueId id) { return w.even_atom(f, id, Purpose::Cosine); });
+      [&](ValueId id) { return coarse(w, f, w.even_atom(f, id, Purpose::Cosine), mode); });
 }
 
 Real Field::erf(Format f, Real a) {

@@ -39,6 +39,12 @@ TEST(Mbarrier, ItsWordIsTheHardwares) {
             0x8000000000000000u);
 }
 
+TEST(Mbarrier, AnIdleOneMayBeginAnew) {
+  EXPECT_EQ(word_after("mbarrier.init.shared.b64 [%r1], 2;\nmbarrier.arrive.shared.b64 _, [%r1];\n"
+                       "mbarrier.init.shared.b64 [%r1], 1;"),
+            0x7FFFF800001FFFFEu);
+}
+
 // Each operation in turn, with what parity 0 and 1 then tell: bit 0 and bit 1 of a word.
 std::vector<std::uint32_t> parities_after(const std::vector<std::string>& operations, std::uint32_t count) {
   std::string body = "mbarrier.init.shared.b64 [%r1], " + std::to_string(count) + ";\n";
@@ -107,7 +113,6 @@ TEST(Mbarrier, WrongUsesAreFindings) {
       "mbarrier.arrive.shared.b64 _, [%r1];",                         // not initialised
       "mbarrier.init.shared.b64 [%r1], 0;",                           // no arrivals
       "mov.u32 %r2, 1048576;\nmbarrier.init.shared.b64 [%r1], %r2;",  // too many
-      init + init,                                                    // twice
       init + "mbarrier.arrive.shared.b64 _, [%r1], 2;",               // above pending
       init + "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 8;\nmbarrier.arrive.shared.b64 _, [%r1];",
       init + "mov.u32 %r2, 1048576;\nmbarrier.expect_tx.shared.b64 [%r1], %r2;",  // too many bytes
