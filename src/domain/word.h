@@ -13,7 +13,8 @@ using Tag = std::uint32_t;      // 0: concrete; otherwise value id << 3 | byte i
 
 inline constexpr ValueId kNoValue = 0;
 inline constexpr ValueId kUndefined = 1;  // a byte that was never written
-inline constexpr ValueId kPristine = 2;   // a byte of an input buffer that still holds its element's variable (memory only)
+inline constexpr ValueId kPristine =
+    2;  // a byte of an input buffer that still holds its element's variable (memory only)
 inline constexpr ValueId kFirstValue = 8;
 
 constexpr Tag make_tag(ValueId id, unsigned byte) { return id << 3 | byte; }

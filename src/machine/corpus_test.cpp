@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triton's own sm_80, sm_89 and sm_90 code computes what the kernels' formulas say, with sizes that are no multiple of a tile.
+// Triton's own sm_80, sm_89 and sm_90 code computes what the kernels' formulas say, with sizes that are no multiple of
+// a tile.
 #include <gtest/gtest.h>
 
 #include <bit>

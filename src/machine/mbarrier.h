@@ -28,7 +28,7 @@ struct Mbarrier {
   std::string expect(std::int64_t bytes) { return add_tx(bytes); }
   std::string complete(std::int64_t bytes) { return add_tx(-bytes); }
   std::string arrive(std::uint32_t count);
-  std::string drop(std::uint32_t count);  // arrives, and is missing from the phases to come
+  std::string drop(std::uint32_t count);                    // arrives, and is missing from the phases to come
   bool is_full() const { return pending == 0 && tx == 0; }  // has all arrivals and all bytes of its phase
   // Begins the next phase when this one is full.
   bool try_complete();

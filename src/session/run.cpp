@@ -88,8 +88,9 @@ class Runner {
   // An array that the caller gives takes the place of the drawn one, on both sides.
   bool fill_inputs() {
     for (const auto& [name, array] : options_.inputs) {
-      const auto arg = std::find_if(setup_.bound.args.begin(), setup_.bound.args.end(),
-                                    [&wanted = name](const task::BoundArg& each) { return each.is_tensor && each.name == wanted; });
+      const auto arg =
+          std::find_if(setup_.bound.args.begin(), setup_.bound.args.end(),
+                       [&wanted = name](const task::BoundArg& each) { return each.is_tensor && each.name == wanted; });
       if (arg == setup_.bound.args.end()) return refuse(fmt::format("the task has no tensor `{}`", name));
       if (arg->role == task::Role::Out) return refuse(fmt::format("`{}` is an output, it takes no input", name));
       const Held held = held_as(arg->type);
