@@ -138,7 +138,7 @@ class Loop {
     }
     const fs::path proof = options_.out / (task().name + ".proof.json");
     keep(ptx, final_->text());
-    keep(proof, prove::certificate(task(), *candidate, judgement).dump(2) + "\n");
+    keep(proof, prove::certificate(task(), *candidate, judgement, options).dump(2) + "\n");
   }
 
   void keep(const fs::path& path, std::string_view text) {
