@@ -156,6 +156,8 @@ std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::
     facts.is_schedule_value |= is_poll(opcode) && !is_wait_loop(function, first_instr, i);
     facts.is_async_proxy = opcode.starts_with("cp.async.bulk") || opcode.starts_with("cp.reduce.async.bulk") ||
                            opcode.starts_with("wgmma.mma_async");
+    facts.is_product = opcode.starts_with("wgmma.mma_async");
+    facts.is_plain_copy = opcode.starts_with("cp.async.c");
     facts.is_map_release = opcode.starts_with("tensormap.cp_fenceproxy");
     facts.is_bulk_reduction = opcode.starts_with("cp.reduce.async.bulk");
     const bool is_atom = opcode.starts_with("atom.");

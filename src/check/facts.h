@@ -21,6 +21,8 @@ struct InstrFacts {
   bool is_copy_wait = false;       // cp.async.wait_group, cp.async.wait_all
   bool is_schedule_value = false;  // reads %clock, %smid, activemask, ...; a poll whose outcome is used
   bool is_async_proxy = false;     // works through the async proxy: bulk and tensor copies, wgmma
+  bool is_product = false;         // wgmma
+  bool is_plain_copy = false;      // cp.async, not bulk
   bool is_map_release = false;     // tensormap.cp_fenceproxy: writes a tensor map for others to acquire
   bool is_bulk_reduction = false;
   bool is_result_used = false;  // atom whose destination is read
