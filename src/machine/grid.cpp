@@ -117,12 +117,15 @@ void Grid<D>::leave(Worker& worker, std::size_t index) {
 template <class D>
 void Grid<D>::work(Worker& worker) {
   for (;;) {
-    const bool all_spin = std::all_of(worker.residents.begin(), worker.residents.end(),
-                                      [](const Resident& resident) { return resident.is_spinning; });
-    if (all_spin && !admit(worker) && worker.residents.empty()) return;
-    // Clusters above one that stopped do not count any more; those below may wait for it for ever.
+    const auto all_spin = [&] {
+      return std::all_of(worker.residents.begin(), worker.residents.end(),
+                         [](const Resident& resident) { return resident.is_spinning; });
+    };
+    if (all_spin() && !admit(worker) && worker.residents.empty()) return;
+    // Clusters above one that stopped do not count any more; those below may wait for it for ever. One that was only
+    // just admitted has not yet had its say.
     const std::uint64_t stopped_at = stopped_at_.load();
-    const bool gives_up = all_spin && stopped_at != ~std::uint64_t{0};
+    const bool gives_up = stopped_at != ~std::uint64_t{0} && all_spin();
     for (std::size_t i = worker.residents.size(); i-- > 0;) {
       Resident& resident = worker.residents[i];
       if (gives_up || resident.index > stopped_at) {
