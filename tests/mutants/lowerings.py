@@ -26,10 +26,14 @@ def edited(text, edits):
     return text
 
 
+# Where a mutant is caught first depends on the alignments drawn: one seed, so that the place can be expected.
+SEED = "1"
+
+
 def judge(plumb, task, text, folder):
     path = pathlib.Path(folder) / "mutant.ptx"
     path.write_text(text)
-    done = subprocess.run([plumb, "prove", str(task), str(path), "--json"], capture_output=True, text=True, check=False)
+    done = subprocess.run([plumb, "prove", str(task), str(path), "--json", "--seed", SEED], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), f"exit code {done.returncode}: {done.stderr}"
     return json.loads(done.stdout)
 
