@@ -33,7 +33,8 @@ SEED = "1"
 def judge(plumb, task, text, folder):
     path = pathlib.Path(folder) / "mutant.ptx"
     path.write_text(text)
-    done = subprocess.run([plumb, "prove", str(task), str(path), "--json", "--seed", SEED], capture_output=True, text=True, check=False)
+    command = [plumb, "prove", str(task), str(path), "--json", "--seed", SEED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), f"exit code {done.returncode}: {done.stderr}"
     return json.loads(done.stdout)
 
