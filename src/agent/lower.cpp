@@ -3,39 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "agent/codes.h"
 #include "agent/run_log.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "session/scratch.h"
 
 namespace plumb::agent {
 namespace {
 
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-// A folder that is gone at the end of its scope.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const fs::path& parent) {
-    std::string pattern = (parent / "run.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;  // it owns the folder
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 class Loop {
  public:
@@ -44,7 +24,7 @@ class Loop {
   LowerOutcome run() {
     std::error_code error;
     fs::create_directories(options_.out, error);
-    const ScratchFolder scratch(options_.out);
+    const session::Scratch scratch(options_.out);
     if (scratch.path().empty()) {
       out_.findings.add(file_codes::kUnwritable,
                         fmt::format("cannot make a run folder in `{}`", options_.out.string()));

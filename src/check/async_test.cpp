@@ -68,6 +68,11 @@ class Pipeline {
     event(Kind::Init, kInit, 0, 0, kFull, 0);
     event(Kind::Init, kInit, 0, 0, kEmpty, 0);
   }
+  // The barriers are there, and everybody knows.
+  void begin() {
+    init();
+    sync();
+  }
   void sync() {
     const std::array<machine::WarpMask, 2> who = {{{0, kAll}, {1, kAll}}};
     for (const auto& warp : who) checker_.barrier_arrived(kBarrier, 0, warp);
@@ -148,8 +153,7 @@ class Pipeline {
 
 TEST(Pipeline, RoundsOfCopyWaitReadAndReleaseAreClean) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   for (std::uint64_t round = 0; round < 5; ++round) {
     p.wait(0, kEmpty, round - 1, kOne);
     p.produce(round, round);
@@ -163,8 +167,7 @@ TEST(Pipeline, RoundsOfCopyWaitReadAndReleaseAreClean) {
 
 TEST(Pipeline, ReadingBeforeTheWaitIsFound) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.read(1);
   EXPECT_EQ(p.codes(), Codes{"async.unwaited-read"});
@@ -172,8 +175,7 @@ TEST(Pipeline, ReadingBeforeTheWaitIsFound) {
 
 TEST(Pipeline, OnlyThoseWhoWaitedKnowOfTheBytes) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.land(0, 0);
   p.wait(1, kFull, 0, kOne);  // one lane; the others are told by nobody
@@ -181,8 +183,7 @@ TEST(Pipeline, OnlyThoseWhoWaitedKnowOfTheBytes) {
   EXPECT_EQ(p.codes(), Codes{"async.unwaited-read"});
 
   Pipeline q;
-  q.init();
-  q.sync();
+  q.begin();
   q.produce(0, 0);
   q.land(0, 0);
   q.wait(1, kFull, 0, kOne);
@@ -193,8 +194,7 @@ TEST(Pipeline, OnlyThoseWhoWaitedKnowOfTheBytes) {
 
 TEST(Pipeline, RefillingBeforeTheReleaseIsFound) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.land(0, 0);
   p.wait(0, kFull, 0, kOne);
@@ -215,8 +215,7 @@ TEST(Pipeline, AnInitMustBePublished) {
 
 TEST(Pipeline, AnArrivalThatMayCountForThePhaseBeforeIsFound) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.land(0, 0);
   p.event(Kind::Arrive, kArrive, 1, 0, kFull, 1);  // warp 1 never heard that phase 0 is over
@@ -225,8 +224,7 @@ TEST(Pipeline, AnArrivalThatMayCountForThePhaseBeforeIsFound) {
 
 TEST(Pipeline, TooFewExpectedBytesLetAPhaseEndEarly) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.copy(1);
   p.land(0, 0);
@@ -237,8 +235,7 @@ TEST(Pipeline, TooFewExpectedBytesLetAPhaseEndEarly) {
 
 TEST(Pipeline, APhaseMustNotEndWhileSomeoneWaitsForTheOneBefore) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.land(0, 0);
   p.wait(0, kFull, 0, kOne);
@@ -249,8 +246,7 @@ TEST(Pipeline, APhaseMustNotEndWhileSomeoneWaitsForTheOneBefore) {
 
 TEST(Pipeline, BytesAreAnnouncedBeforeTheLastArrival) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.event(Kind::ExpectTx, kArrive, 1, 0, kFull, 0);
   p.event(Kind::Arrive, kArrive, 0, 0, kFull, 0);
   p.copy(0);
@@ -367,8 +363,7 @@ TEST(Products, TheWaitOfOneWarpTellsOfTheWholeProduct) {
 
 TEST(Products, AnOperandThatACopyBringsNeedsItsWait) {
   Pipeline p;
-  p.init();
-  p.sync();
+  p.begin();
   p.produce(0, 0);
   p.land(0, 0);
   p.product(0, 1);

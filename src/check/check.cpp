@@ -42,64 +42,17 @@ struct Collector::Inner {
 
 namespace {
 
-// A checker that hands its log over when its CTA is done. In a cluster of several CTAs what is asynchronous is not
-// followed.
-class Watch final : public machine::Observer {
+// A checker that hands its log over when its CTA is done.
+class Watch final : public RaceChecker {
  public:
   using Take = std::function<void(CtaLog)>;
-  Watch(RaceChecker checker, bool is_alone, Take take)
-      : checker_(std::move(checker)), is_alone_(is_alone), take_(std::move(take)) {}
-  ~Watch() override { take_(checker_.finish()); }
+  Watch(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta, bool is_alone, Take take)
+      : RaceChecker(facts, threads, cta, is_alone), take_(std::move(take)) {}
+  ~Watch() override { take_(finish()); }
   Watch(const Watch&) = delete;  // a log is handed over once
   Watch& operator=(const Watch&) = delete;
 
-  void access(const machine::Access& access) override { checker_.access(access); }
-  void async_copy_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, const std::uint64_t* shared,
-                         const std::uint64_t* global, std::uint32_t size, const std::uint32_t* source_size) override {
-    checker_.async_copy_issued(id, instr, who, shared, global, size, source_size);
-  }
-  void async_copy_waited(std::uint64_t id, machine::WarpMask who) override { checker_.async_copy_waited(id, who); }
-  void barrier_arrived(std::uint32_t instr, std::uint32_t barrier, machine::WarpMask who) override {
-    checker_.barrier_arrived(instr, barrier, who);
-  }
-  void barrier_completed(std::uint32_t barrier, std::span<const machine::WarpMask> participants) override {
-    checker_.barrier_completed(barrier, participants);
-  }
-  void warp_synchronized(std::uint32_t instr, machine::WarpMask who) override {
-    checker_.warp_synchronized(instr, who);
-  }
-  void fence(std::uint32_t instr, machine::WarpMask who, machine::Scope scope) override {
-    checker_.fence(instr, who, scope);
-  }
-  void exited(machine::WarpMask who) override { checker_.exited(who); }
-  void unfollowed(std::uint32_t instr, machine::WarpMask who, const char* what) override {
-    checker_.unfollowed(instr, who, what);
-  }
-  void product_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, std::span<const std::uint32_t> a,
-                      std::span<const std::uint32_t> b) override {
-    checker_.product_issued(id, instr, who, a, b);
-  }
-  void product_waited(std::uint64_t id, machine::WarpMask who) override { checker_.product_waited(id, who); }
-  void async_issued(const machine::AsyncIssue& issue) override {
-    is_alone_ ? checker_.async_issued(issue) : Observer::async_issued(issue);
-  }
-  void async_waited(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, bool reads_only) override {
-    if (is_alone_) checker_.async_waited(id, instr, who, reads_only);
-  }
-  void mbarrier(const machine::MbarrierEvent& event) override {
-    is_alone_ ? checker_.mbarrier(event) : Observer::mbarrier(event);
-  }
-  void proxy_fence(std::uint32_t instr, machine::WarpMask who, machine::ProxyFence fence,
-                   const std::uint64_t* map) override {
-    checker_.proxy_fence(instr, who, fence, map);
-  }
-  void cluster_fence(std::uint32_t instr, machine::WarpMask who) override {
-    is_alone_ ? checker_.cluster_fence(instr, who) : Observer::cluster_fence(instr, who);
-  }
-
  private:
-  RaceChecker checker_;
-  bool is_alone_;
   Take take_;
 };
 
@@ -144,7 +97,7 @@ Collector::~Collector() = default;
 
 std::unique_ptr<machine::Observer> Collector::observe(std::uint64_t cta) {
   const auto threads = static_cast<unsigned>(inner_->launch.block.count());
-  return std::make_unique<Watch>(RaceChecker(inner_->facts, threads, cta), inner_->launch.cluster.count() <= 1,
+  return std::make_unique<Watch>(inner_->facts, threads, cta, inner_->launch.cluster.count() <= 1,
                                  [inner = inner_.get(), cta](CtaLog log) { inner->take(cta, std::move(log)); });
 }
 

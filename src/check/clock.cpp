@@ -150,8 +150,9 @@ std::shared_ptr<const Clock> Clocks::merge(std::span<const Snapshot> snapshots, 
   return joint;
 }
 
-void Clocks::learn(std::shared_ptr<const Clock> known, machine::WarpMask who) {
-  // Lanes that share a clock go on sharing one.
+// Gives lanes that share a clock a changed one that they share again.
+template <class F>
+void Clocks::change(machine::WarpMask who, F&& f) {
   while (who.mask != 0) {
     const unsigned first = static_cast<unsigned>(std::countr_zero(who.mask));
     const Clock* old = &clock(who.warp, first);
@@ -159,12 +160,18 @@ void Clocks::learn(std::shared_ptr<const Clock> known, machine::WarpMask who) {
     for (unsigned lane = first; lane < kWarpLanes; ++lane) {
       if ((who.mask >> lane & 1) != 0 && &clock(who.warp, lane) == old) alike |= 1U << lane;
     }
-    auto joint = std::make_shared<Clock>(*old);
-    add(*joint, *known);
-    set_least(*joint);
-    set({who.warp, alike}, joint);
+    auto changed = std::make_shared<Clock>(*old);
+    f(*changed);
+    set({who.warp, alike}, changed);
     who.mask &= ~alike;
   }
+}
+
+void Clocks::learn(const std::shared_ptr<const Clock>& known, machine::WarpMask who) {
+  change(who, [&](Clock& clock) {
+    add(clock, *known);
+    set_least(clock);
+  });
 }
 
 bool Clocks::is_fenced(Fenced kind, unsigned warp, unsigned lane, unsigned other_warp, unsigned other_lane,
@@ -183,19 +190,7 @@ void Clocks::fence(Fenced kind, machine::WarpMask who) {
     if ((who.mask >> lane & 1) != 0) state.own_fence[at][lane] = epochs_[who.warp];
   }
   ++epochs_[who.warp];  // what comes after the fence is not covered
-  std::uint32_t left = who.mask;
-  while (left != 0) {
-    const unsigned first = static_cast<unsigned>(std::countr_zero(left));
-    const Clock* old = &clock(who.warp, first);
-    std::uint32_t alike = 0;
-    for (unsigned lane = first; lane < kWarpLanes; ++lane) {
-      if ((left >> lane & 1) != 0 && &clock(who.warp, lane) == old) alike |= 1U << lane;
-    }
-    auto fenced = std::make_shared<Clock>(*old);
-    take_larger(fenced->fenced[at], fenced->threads);
-    set({who.warp, alike}, fenced);
-    left &= ~alike;
-  }
+  change(who, [&](Clock& clock) { take_larger(clock.fenced[at], clock.threads); });
 }
 
 }  // namespace plumb::check

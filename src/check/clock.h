@@ -66,7 +66,7 @@ class Clocks {
   std::shared_ptr<const Clock> merge(std::span<const Snapshot> snapshots, std::uint32_t mbarrier,
                                      std::uint32_t phases) const;
   // What the lanes knew and what is known here.
-  void learn(std::shared_ptr<const Clock> known, machine::WarpMask who);
+  void learn(const std::shared_ptr<const Clock>& known, machine::WarpMask who);
   // Each lane fences what it knows, its own accesses included.
   void fence(Fenced kind, machine::WarpMask who);
 
@@ -78,6 +78,8 @@ class Clocks {
   };
   std::uint32_t live_mask(unsigned warp) const;
   void set(machine::WarpMask who, const std::shared_ptr<const Clock>& clock);
+  template <class F>
+  void change(machine::WarpMask who, F&& f);
 
   unsigned threads_;
   std::vector<std::uint32_t> epochs_;

@@ -68,8 +68,13 @@ bool uses_async_proxy(const std::vector<InstrFacts>& facts) {
 
 }  // namespace
 
-RaceChecker::RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta)
-    : facts_(facts), cta_(cta), clocks_(threads), shared_(uses_async_proxy(facts)), global_(uses_async_proxy(facts)) {}
+RaceChecker::RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta, bool is_alone)
+    : facts_(facts),
+      cta_(cta),
+      is_alone_(is_alone),
+      clocks_(threads),
+      shared_(uses_async_proxy(facts)),
+      global_(uses_async_proxy(facts)) {}
 
 void RaceChecker::access(const Access& access) {
   if (access.space != MemorySpace::Shared && access.space != MemorySpace::Global) return;

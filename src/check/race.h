@@ -23,9 +23,10 @@
 
 namespace plumb::check {
 
-class RaceChecker final : public machine::Observer {
+class RaceChecker : public machine::Observer {
  public:
-  RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta);
+  // `is_alone`: the cluster has this CTA only. In others, what is asynchronous is not followed.
+  RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta, bool is_alone = true);
 
   void access(const machine::Access& access) override;
   void async_copy_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, const std::uint64_t* shared,
@@ -47,7 +48,7 @@ class RaceChecker final : public machine::Observer {
   void mbarrier(const machine::MbarrierEvent& event) override;
   void proxy_fence(std::uint32_t instr, machine::WarpMask who, machine::ProxyFence fence,
                    const std::uint64_t* map) override;
-  void cluster_fence(std::uint32_t, machine::WarpMask) override {}  // of no effect in a cluster of one CTA
+  void cluster_fence(std::uint32_t instr, machine::WarpMask who) override;
   void unfollowed(std::uint32_t instr, machine::WarpMask who, const char* what) override;
 
   CtaLog finish();
@@ -120,6 +121,9 @@ class RaceChecker final : public machine::Observer {
   MapState& map_state(std::uint64_t address);
   void acquire_maps(machine::WarpMask who, const std::uint64_t* map);
   void use_map(const machine::AsyncIssue& issue);
+  // The thread's use of the barrier must come after its init.
+  void check_init(const MbarrierWatch& watch, std::uint32_t instr, std::uint32_t warp, std::uint32_t lane,
+                  std::uint32_t offset);
   void begin_mbarrier(const machine::MbarrierEvent& event);
   void end_mbarrier(MbarrierWatch& watch, const machine::MbarrierEvent& event);
   void signal(MbarrierWatch& watch, const machine::MbarrierEvent& event);
@@ -131,6 +135,7 @@ class RaceChecker final : public machine::Observer {
 
   const std::vector<InstrFacts>& facts_;
   std::uint64_t cta_;
+  bool is_alone_;
   Clocks clocks_;
   Shadow shared_, global_;
   std::unordered_map<std::uint64_t, Copy> copies_;

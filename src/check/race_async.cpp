@@ -98,6 +98,7 @@ void RaceChecker::turn(const Operation& operation, std::span<const AsyncRange> r
 }
 
 void RaceChecker::async_issued(const AsyncIssue& issue) {
+  if (!is_alone_) return Observer::async_issued(issue);
   flush_waits();
   if (issue.kind == AsyncKind::RemoteStore || issue.kind == AsyncKind::RemoteReduce ||
       issue.kind == AsyncKind::CopyArrive) {
@@ -112,12 +113,7 @@ void RaceChecker::async_issued(const AsyncIssue& issue) {
     if (found != mbarriers_.end()) {
       MbarrierWatch& watch = found->second;
       operation.phases_known = clocks_.phases_known(issue.warp, issue.lane, watch.number());
-      const MbarrierWatch::Event& init = watch.init();
-      const bool is_own = init.warp == issue.warp && init.lane == issue.lane;
-      if (!is_own && !clocks_.knows(issue.warp, issue.lane, init.warp, init.lane, init.epoch)) {
-        add_conflict(kMbarrierInit, site(init.instr, init.warp, init.lane), site(issue.instr, issue.warp, issue.lane),
-                     issue.barrier_offset, 8);
-      }
+      check_init(watch, issue.instr, issue.warp, issue.lane, issue.barrier_offset);
       watch.used({issue.instr, issue.warp, issue.lane, clocks_.epoch(issue.warp)});
     }
   }
@@ -318,6 +314,14 @@ void RaceChecker::add_conflict(const Code& code, const Site& earlier, const Site
   log_.conflicts.add(conflict);
 }
 
+void RaceChecker::check_init(const MbarrierWatch& watch, std::uint32_t instr, std::uint32_t warp, std::uint32_t lane,
+                             std::uint32_t offset) {
+  const MbarrierWatch::Event& init = watch.init();
+  const bool is_own = init.warp == warp && init.lane == lane;
+  if (is_own || clocks_.knows(warp, lane, init.warp, init.lane, init.epoch)) return;
+  add_conflict(kMbarrierInit, site(init.instr, init.warp, init.lane), site(instr, warp, lane), offset, 8);
+}
+
 void RaceChecker::begin_mbarrier(const MbarrierEvent& event) {
   const MbarrierWatch::Event init{event.instr, event.warp, event.lane, clocks_.epoch(event.warp)};
   mbarriers_[event.offset] = MbarrierWatch(next_number_++, init);
@@ -333,6 +337,7 @@ void RaceChecker::end_mbarrier(MbarrierWatch& watch, const MbarrierEvent& event)
 }
 
 void RaceChecker::mbarrier(const MbarrierEvent& event) {
+  if (!is_alone_) return Observer::mbarrier(event);
   using Kind = MbarrierEvent::Kind;
   const bool is_same_wait = event.kind == Kind::WaitTrue && waits_.who.mask != 0 && waits_.instr == event.instr &&
                             waits_.offset == event.offset && waits_.phase == event.phase &&
@@ -357,12 +362,7 @@ void RaceChecker::mbarrier(const MbarrierEvent& event) {
   MbarrierWatch& watch = found->second;
   if (event.is_async) return signal(watch, event);
   const MbarrierWatch::Event use{event.instr, event.warp, event.lane, clocks_.epoch(event.warp)};
-  const MbarrierWatch::Event& init = watch.init();
-  const bool is_own = init.warp == event.warp && init.lane == event.lane;
-  if (!is_own && !clocks_.knows(event.warp, event.lane, init.warp, init.lane, init.epoch)) {
-    add_conflict(kMbarrierInit, site(init.instr, init.warp, init.lane), site(event.instr, event.warp, event.lane),
-                 event.offset, 8);
-  }
+  check_init(watch, event.instr, event.warp, event.lane, event.offset);
   if (event.kind == Kind::Inval) return end_mbarrier(watch, event);
   watch.used(use);
   if (event.kind == Kind::WaitTrue) {
@@ -427,6 +427,11 @@ void RaceChecker::flush_waits() {
   }
   if (!waits.is_ordered) return;
   if (const std::shared_ptr<const Clock> known = watch.known_after(waits.phase)) clocks_.learn(known, waits.who);
+}
+
+// Of no effect in a cluster of one CTA.
+void RaceChecker::cluster_fence(std::uint32_t instr, WarpMask who) {
+  if (!is_alone_) Observer::cluster_fence(instr, who);
 }
 
 void RaceChecker::unfollowed(std::uint32_t instr, WarpMask, const char* what) {

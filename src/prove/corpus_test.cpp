@@ -22,6 +22,16 @@ std::optional<task::Task> load(const std::string& name) {
   return task;
 }
 
+void expect_proved(const task::Task& task, const std::filesystem::path& ptx) {
+  Findings findings;
+  const std::optional<Candidate> candidate = load_candidate(ptx, findings);
+  ASSERT_TRUE(candidate) << render(findings, false);
+  const Outcome outcome = prove(task, *candidate, {});
+  EXPECT_TRUE(outcome.holds()) << ptx << "\n" << to_text(outcome, false);
+  EXPECT_GE(outcome.shapes.size(), 3u) << ptx;
+  EXPECT_LE(outcome.log2_failure, -40) << ptx;
+}
+
 class Corpus : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Corpus, TritonsCodeIsProvedAtThreeShapesOrMore) {
@@ -30,14 +40,7 @@ TEST_P(Corpus, TritonsCodeIsProvedAtThreeShapesOrMore) {
   ASSERT_TRUE(task);
   for (const std::string target : {"sm_80", "sm_89"}) {
     for (const std::string suffix : {"", "_unaligned"}) {
-      Findings findings;
-      const std::filesystem::path ptx = kCorpus / name / target / (name + suffix + ".ptx");
-      const std::optional<Candidate> candidate = load_candidate(ptx, findings);
-      ASSERT_TRUE(candidate) << render(findings, false);
-      const Outcome outcome = prove(*task, *candidate, {});
-      EXPECT_TRUE(outcome.holds()) << ptx << "\n" << to_text(outcome, false);
-      EXPECT_GE(outcome.shapes.size(), 3u) << ptx;
-      EXPECT_LE(outcome.log2_failure, -40) << ptx;
+      expect_proved(*task, kCorpus / name / target / (name + suffix + ".ptx"));
     }
   }
 }
@@ -46,6 +49,25 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Corpus,
                          ::testing::Values("vector_add", "swiglu", "softmax", "softmax_wide", "rmsnorm", "layernorm",
                                            "matmul_bf16", "matmul_bf16_strided", "matmul_f16_small", "rope",
                                            "conv1d_causal"),
+                         [](const auto& row) { return std::string(row.param); });
+
+class Hopper : public ::testing::TestWithParam<const char*> {};
+
+// wgmma, fed by cp.async and by tensor copies. A tensor map takes no tensor at an odd address: matmul_desc is proved
+// for aligned ones.
+TEST_P(Hopper, TritonsCodeIsProvedAtThreeShapesOrMore) {
+  const std::string name = GetParam();
+  const std::optional<task::Task> task = load(name);
+  ASSERT_TRUE(task);
+  expect_proved(*task, kCorpus / name / "sm_90" / (name + ".ptx"));
+  if (name.starts_with("matmul_desc")) return;
+  expect_proved(*task, kCorpus / name / "sm_90" / (name + "_unaligned.ptx"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Hopper,
+                         ::testing::Values("matmul_bf16", "matmul_bf16_large", "matmul_f16_small", "matmul_f32_tf32",
+                                           "matmul_fp8", "matmul_desc", "matmul_desc_large", "flash_attention",
+                                           "flash_attention_causal", "flash_attention_w8"),
                          [](const auto& row) { return std::string(row.param); });
 
 // Replaces the `nth` place (from 0) where `from` stands.
@@ -64,6 +86,8 @@ struct Mutant {
   const char* to;
   unsigned nth;
   const char* code;  // of one finding, where the kind is certain
+  const char* target = "sm_89";
+  const char* shape = nullptr;  // where the task's own are too small for the fault
 };
 
 class Mutants : public ::testing::TestWithParam<Mutant> {};
@@ -73,7 +97,7 @@ TEST_P(Mutants, AreCaught) {
   const std::string kernel = mutant.kernel;
   const std::optional<task::Task> task = load(kernel);
   ASSERT_TRUE(task);
-  const std::filesystem::path path = kCorpus / kernel / "sm_89" / (kernel + ".ptx");
+  const std::filesystem::path path = kCorpus / kernel / mutant.target / (kernel + ".ptx");
   Findings findings;
   const std::optional<std::string> text = read_file(path, findings);
   ASSERT_TRUE(text);
@@ -83,6 +107,11 @@ TEST_P(Mutants, AreCaught) {
   ASSERT_TRUE(candidate) << render(findings, false);
   Options options;
   options.witness_seconds = 1;
+  if (mutant.shape != nullptr) {
+    const std::optional<task::Shape> shape = task::parse_shape(mutant.shape, findings);
+    ASSERT_TRUE(shape) << render(findings, false);
+    options.shapes = {*shape};
+  }
   const Outcome outcome = prove(*task, *candidate, options);
   EXPECT_FALSE(outcome.holds()) << to_text(outcome, false);
   EXPECT_NE(outcome.verdict == Verdict::Proved && outcome.contract == Contract::Kept, true);
@@ -107,7 +136,17 @@ INSTANTIATE_TEST_SUITE_P(
         Mutant{"square_for_root", "rmsnorm", "rsqrt.approx.ftz.f32", "sqrt.approx.ftz.f32", 0, "prove.element-differs"},
         Mutant{"weak_wait", "matmul_bf16", "cp.async.wait_group \t2", "cp.async.wait_group \t4", 0, nullptr},
         Mutant{"early_wait_zero", "matmul_f16_small", "cp.async.wait_group", "// cp.async.wait_group", 0, nullptr},
-        Mutant{"dropped_tile_barrier", "matmul_f16_small", "bar.sync", "// bar.sync", 0, nullptr}),
+        Mutant{"dropped_tile_barrier", "matmul_f16_small", "bar.sync", "// bar.sync", 0, nullptr},
+        Mutant{"unrepeated_poll", "matmul_desc", "@!complete bra.uni waitLoop;", "", 0, "schedule.value", "sm_90"},
+        Mutant{"too_few_bytes", "matmul_desc", "[%r94], 32768", "[%r94], 16384", 0, nullptr, "sm_90"},
+        Mutant{"weak_product_wait", "matmul_desc", "wgmma.wait_group.sync.aligned 1", "wgmma.wait_group.sync.aligned 2",
+               0, "async.source-written", "sm_90", "K=512,M=128,N=128"},
+        Mutant{"unacquired_map", "matmul_desc", "@%p2 fence.proxy.tensormap", "// fence.proxy.tensormap", 0,
+               "proxy.tensor-map", "sm_90"},
+        Mutant{"unfenced_store", "matmul_desc", "fence.proxy.async", "// fence.proxy.async", 2, "proxy.missing-fence",
+               "sm_90"},
+        Mutant{"weak_wgmma_wait", "flash_attention", "wgmma.wait_group.sync.aligned", "// wgmma.wait_group", 0, nullptr,
+               "sm_90"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Certificate, RechecksAndRefusesOtherFiles) {

@@ -10,8 +10,8 @@ namespace plumb::session {
 
 class Scratch {
  public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "plumb-XXXXXX").string();
+  explicit Scratch(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "plumb-XXXXXX").string();  // mkdtemp puts letters in place of the Xs
     if (::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ~Scratch() {

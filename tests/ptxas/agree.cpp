@@ -103,12 +103,16 @@ void compare(const Assembler& assembler, const File& file, Mutator& mutator, std
     for (std::size_t i = 0; i < file.lines.size(); ++i) whole += (i == line ? text : file.lines[i]) + "\n";
     plumb::Findings findings;
     const bool ours = plumb::ptx::load(std::make_shared<plumb::Source>(file.path, whole), findings).has_value();
-    const auto theirs = rejected.find(static_cast<int>(line));
     ++tally.asked;
-    if (ours == (theirs == rejected.end())) continue;
+    if (ours != rejected.contains(static_cast<int>(line))) continue;
+    // ptxas may have meant a damaged line nearby; asked about this one alone, it cannot.
+    Batch alone{file.arch, "", file.lines, ""};
+    alone.lines[line] = text;
+    const std::map<int, std::string> judged = assembler.rejected(alone);
+    if (ours == judged.empty()) continue;
     ++tally.apart;
     fmt::print("MUTANT\t{}:{}\t{}\n\t{}\n", file.path, line + 1, text,
-               ours ? "ptxas " + theirs->second
+               ours ? "ptxas " + judged.begin()->second
                     : fmt::format("plumb {}: {}", findings.list()[0].code->id, findings.list()[0].message));
   }
 }
