@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "base/file.h"
 #include "cli/commands.h"
+#include "cli/gpu_answer.h"
 #include "session/gpu_bench.h"
 
 namespace plumb::cli {
@@ -33,13 +33,7 @@ void run_bench(Context& context, Arguments& arguments) {
     arguments.options.progress = progress.callback();
     outcome = session::bench_on_gpu(*task, *candidate, baseline ? &*baseline : nullptr, worker, arguments.options);
   }
-  if (outcome.is_bad_input) return refuse(context, outcome.findings);
-  const nlohmann::json object = session::to_json(outcome);
-  if (!arguments.out.empty() && !write_file(arguments.out, object.dump(2) + "\n", findings)) {
-    return refuse(context, findings);
-  }
-  answer(context, object, session::to_text(outcome, context.has_colour_out), outcome.holds());
-  if (!outcome.has_gpu) context.exit_code = kNoGpu;
+  answer_from_gpu(context, outcome, arguments.out);
 }
 
 }  // namespace

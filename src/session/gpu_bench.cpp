@@ -306,27 +306,13 @@ BenchOutcome bench_on_gpu(const task::Task& task, const prove::Candidate& candid
   out.has_baseline = baseline != nullptr;
   out.candidate_sha256 = sha256(candidate.module->source->text());
   if (baseline != nullptr) out.baseline_sha256 = sha256(baseline->module->source->text());
-  const SourcePtr source = read_source(task.kernel_file, out.findings);
-  std::optional<triton::Kernel> kernel;
-  if (source) kernel = triton::Kernel::load(source, task.function, options.python, out.findings);
-  if (!kernel) {
-    out.is_bad_input = true;
-    return out;
-  }
-  find_forbidden(candidate, out.findings);
-  if (out.findings.has_error()) return out;
-  const Json facts = worker.ask({{"op", "facts"}}, kAnswerSeconds);
-  if (facts.value("status", "") != "done") {
-    out.has_gpu = facts.value("status", "") != "none";
-    out.findings.add(worker_finding(facts, "before the first launch"));
-    return out;
-  }
-  out.card = facts["card"];
+  const std::optional<triton::Kernel> kernel = begin_on_gpu(task, candidate, options.python, worker, out);
+  if (!kernel) return out;
   if (out.has_baseline && out.candidate_sha256 == out.baseline_sha256) {
     out.remarks.add(gpu::kSameCode, "candidate and baseline are the same file", {}, Severity::Warning);
   }
   const std::vector<task::Shape>& shapes = options.shapes.empty() ? task.bench_shapes : options.shapes;
-  ShapeBench bench(task, candidate, baseline, *kernel, source->text(), worker, options, out);
+  ShapeBench bench(task, candidate, baseline, *kernel, kernel->sources().front()->text(), worker, options, out);
   std::uint64_t done = 0;
   for (const task::Shape& shape : shapes) {
     if (options.progress && !options.progress({shape.label, "bench", done++, shapes.size()})) break;

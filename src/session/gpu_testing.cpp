@@ -340,22 +340,8 @@ TestOutcome test_on_gpu(const task::Task& task, const prove::Candidate& candidat
   const Clock::time_point begin = Clock::now();
   TestOutcome out;
   out.seed = options.seed != 0 ? options.seed : random_seed();
-  const SourcePtr source = read_source(task.kernel_file, out.findings);
-  std::optional<triton::Kernel> kernel;
-  if (source) kernel = triton::Kernel::load(source, task.function, options.python, out.findings);
-  if (!kernel) {
-    out.is_bad_input = true;
-    return out;
-  }
-  find_forbidden(candidate, out.findings);
-  if (out.findings.has_error()) return out;
-  const Json facts = worker.ask({{"op", "facts"}}, kAnswerSeconds);
-  if (facts.value("status", "") != "done") {
-    out.has_gpu = facts.value("status", "") != "none";
-    out.findings.add(worker_finding(facts, "before the first launch"));
-    return out;
-  }
-  out.card = facts["card"];
+  const std::optional<triton::Kernel> kernel = begin_on_gpu(task, candidate, options.python, worker, out);
+  if (!kernel) return out;
   struct Row {
     task::Shape shape;
     bool is_hidden = false, is_held_out = false;
@@ -369,7 +355,7 @@ TestOutcome test_on_gpu(const task::Task& task, const prove::Candidate& candidat
       rows.push_back({std::move(shape), true});
     }
   }
-  ShapeTest test(task, candidate, *kernel, source->text(), worker, options, out);
+  ShapeTest test(task, candidate, *kernel, kernel->sources().front()->text(), worker, options, out);
   std::uint64_t done = 0;
   for (const Row& row : rows) {
     if (options.progress && !options.progress({row.shape.label, "test", done++, rows.size()})) break;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/finding.h"
 #include "gpu/process.h"
 #include "session/gpu_compare.h"
@@ -60,6 +61,30 @@ std::vector<task::Shape> draw_hidden_shapes(const task::Task& task, unsigned cou
 void find_forbidden(const prove::Candidate& candidate, Findings& findings);
 // A failed answer of a worker as a finding; `context` says where it happened.
 Finding worker_finding(const nlohmann::json& answer, const std::string& context);
+
+// What a test and a bench begin with: the source, a candidate that declares nothing forbidden, a card that answers.
+// Null when `out`, the outcome of either, says what is missing.
+template <class Outcome>
+std::optional<triton::Kernel> begin_on_gpu(const task::Task& task, const prove::Candidate& candidate,
+                                           const triton::PythonConfig& python, gpu::WorkerProcess& worker,
+                                           Outcome& out) {
+  constexpr double kFactsSeconds = 120;
+  const SourcePtr source = read_source(task.kernel_file, out.findings);
+  std::optional<triton::Kernel> kernel;
+  if (source) kernel = triton::Kernel::load(source, task.function, python, out.findings);
+  out.is_bad_input = !kernel;
+  if (!kernel) return std::nullopt;
+  find_forbidden(candidate, out.findings);
+  if (out.findings.has_error()) return std::nullopt;
+  const nlohmann::json facts = worker.ask({{"op", "facts"}}, kFactsSeconds);
+  if (facts.value("status", "") != "done") {
+    out.has_gpu = facts.value("status", "") != "none";
+    out.findings.add(worker_finding(facts, "before the first launch"));
+    return std::nullopt;
+  }
+  out.card = facts["card"];
+  return kernel;
+}
 
 nlohmann::json to_json(const TestOutcome& outcome);
 std::string to_text(const TestOutcome& outcome, bool colour);
