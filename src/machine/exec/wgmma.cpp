@@ -220,14 +220,15 @@ void step_product(Warp<D>& warp, const Op<D>& op) {
   WarpgroupProduct<D>* const first = group->next(w.index());
   if (first != nullptr ? !join_product(w, *first, product) : !add_product(w, *group, spec, std::move(product))) return;
   take_registers(w, op, spec, ++member.issued);
-  const std::uint32_t first_warp = w.index() / kGroupWarps * kGroupWarps;
-  for (std::uint32_t i = first_warp; i < first_warp + kGroupWarps; ++i) {
-    if (i != w.index()) w.cta().warp(i)->poll_waits();
-  }
   if (Observer* const observer = w.cta().observer()) {
     const WarpgroupProduct<D>& issued = group->product(member.issued);
     observer->product_issued(product_id(w, member.issued), w.pc(), {w.index(), w.mask()}, issued.a_pieces,
                              issued.b_pieces);
+  }
+  // Last, because a wait that ends here lets the product take effect and forgets it.
+  const std::uint32_t first_warp = w.index() / kGroupWarps * kGroupWarps;
+  for (std::uint32_t i = first_warp; i < first_warp + kGroupWarps; ++i) {
+    if (i != w.index()) w.cta().warp(i)->poll_waits();
   }
 }
 

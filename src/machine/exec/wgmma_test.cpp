@@ -357,6 +357,51 @@ TEST(Wgmma, LeavesTheSameUnderEverySchedule) {
   }
 }
 
+// What a checker hears of products, each as 'i' (issued by a warp) or 'w' (waited for) in the order of the calls.
+class ProductLog : public Observer {
+ public:
+  struct Event {
+    char kind;
+    std::uint64_t id;
+    std::uint32_t warp;
+    std::size_t pieces;
+  };
+  explicit ProductLog(std::vector<Event>& events) : events_(events) {}
+  void access(const Access&) override {}
+  void async_copy_issued(std::uint64_t, std::uint32_t, WarpMask, const std::uint64_t*, const std::uint64_t*,
+                         std::uint32_t, const std::uint32_t*) override {}
+  void async_copy_waited(std::uint64_t, WarpMask) override {}
+  void barrier_arrived(std::uint32_t, std::uint32_t, WarpMask) override {}
+  void barrier_completed(std::uint32_t, std::span<const WarpMask>) override {}
+  void warp_synchronized(std::uint32_t, WarpMask) override {}
+  void fence(std::uint32_t, WarpMask, Scope) override {}
+  void exited(WarpMask) override {}
+  void product_issued(std::uint64_t id, std::uint32_t, WarpMask who, std::span<const std::uint32_t> a,
+                      std::span<const std::uint32_t> b) override {
+    events_.push_back({'i', id, who.warp, a.size() + b.size()});
+  }
+  void product_waited(std::uint64_t id, WarpMask who) override { events_.push_back({'w', id, who.warp, 0}); }
+
+ private:
+  std::vector<Event>& events_;
+};
+
+// The last warp to issue a product ends the wait of the others, and with it the product.
+TEST(Wgmma, TellsOfAProductBeforeAnyWaitForItEnds) {
+  Problem problem = make({kF16, kF16, "f32", 8, 128}, 1);
+  std::vector<ProductLog::Event> events;
+  problem.kernel.options.observe = [&](std::uint64_t) { return std::make_unique<ProductLog>(events); };
+  const Ran ran = test::run(problem.kernel);
+  ASSERT_FALSE(ran.result.stop) << ran.message();
+  ASSERT_EQ(events.size(), 8U);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].kind, i < 4 ? 'i' : 'w') << i;
+    if (i < 4) {
+      EXPECT_EQ(events[i].pieces, 64U * 16 * 2 / 16 + 8U * 16 * 2 / 16) << i;
+    }
+  }
+}
+
 // -- Misuse
 // ---------------------------------------------------------------------------------------------------------
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
