@@ -214,6 +214,7 @@ TEST_F(AgentTest, ABrokenLogIsReportedAtItsLine) {
                                                          {start + "{\"event\": \"frob\"}\n", 2},
                                                          {start + "\n{\"event\": \"call\", \"tool\": \"isa\"}\n", 3},
                                                          {start + "[1]\n", 2},
+                                                         {start + "{\"event\": \"cancelled\"}\n", 2},
                                                          {start + "{\"event\": \"message\", \"text\": 3}\n", 2}};
   for (const auto& [text, line] : cases) {
     std::ofstream(log, std::ios::trunc) << text;

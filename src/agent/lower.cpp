@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/codes.h"
+#include "agent/judge.h"
 #include "agent/run_log.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -64,7 +64,7 @@ class Loop {
         const Logged logged = call_and_log(log_, session, call.tool, call.input, out_.findings);
         watch(logged.event);
         if (!logged.is_written) return false;
-        remember(session, call, logged.reply);
+        final_.remember(session, call.tool, logged.reply);
         provider_.answered(call, logged.reply, out_.findings);
         if (out_.findings.has_error()) return false;
       }
@@ -72,53 +72,11 @@ class Loop {
     return !out_.findings.has_error();
   }
 
-  // The text to judge at the end: the last that `prove` accepted, or else the last written.
-  void remember(const session::Session& session, const Call& call, const session::Reply& reply) {
-    if (!reply.is_answer) return;
-    const bool is_write = call.tool == "write_candidate" || call.tool == "patch_candidate";
-    const bool is_accepted =
-        call.tool == "prove" && reply.output.value("verdict", "") == "proved" && reply.output["contract"] == "kept";
-    if (!is_accepted && (!is_write || has_accepted_)) return;
-    has_accepted_ = has_accepted_ || is_accepted;
-    out_.candidate = reply.output.value("file", "");
-    Findings ignored;
-    final_ = session.read(out_.candidate, ignored);
-  }
-
   void judge(const session::Session& session) {
-    if (!final_) {
-      out_.findings.add(kNoCandidate, "the run ended without a candidate");
-      return;
-    }
-    const fs::path ptx = options_.out / (task().name + ".ptx");
-    const auto named = std::make_shared<Source>(ptx.filename().string(), std::string(final_->text()));
-    const auto candidate = prove::make_candidate(named, session.config().folder / ptx.filename(), out_.findings);
-    if (!candidate || !session::holds_entry(*candidate, out_.findings) ||
-        !session::holds_target(*candidate, session.config().target, out_.findings)) {
-      return;
-    }
-    prove::Options options;
-    options.workers = session.config().workers;
-    options.python = session.config().python;
-    options.progress = session.config().progress;
-    out_.judgement = prove::prove(task(), *candidate, options);
-    const prove::Outcome& judgement = *out_.judgement;
-    const Json end = {{"event", "end"},
-                      {"file", ptx.filename().string()},
-                      {"sha256", sha256(final_->text())},
-                      {"verdict", prove::name(judgement.verdict)},
-                      {"contract", prove::name(judgement.contract)},
-                      {"seconds", judgement.seconds}};
-    if (!append_event(log_, end, out_.findings)) return;
-    watch(end);
-    if (!judgement.holds()) {
-      out_.findings.add(kNotProved, fmt::format("the final candidate is {}, contract {}: no lowering is written",
-                                                prove::name(judgement.verdict), prove::name(judgement.contract)));
-      return;
-    }
-    const fs::path proof = options_.out / (task().name + ".proof.json");
-    keep(ptx, final_->text());
-    keep(proof, prove::certificate(task(), *candidate, judgement, options).dump(2) + "\n");
+    out_.candidate = final_.file();
+    Judged judged = agent::judge(session, final_, options_.out, log_, options_.watch, out_.findings);
+    out_.judgement = std::move(judged.judgement);
+    out_.files = std::move(judged.files);
   }
 
   void keep(const fs::path& path, std::string_view text) {
@@ -134,8 +92,7 @@ class Loop {
   const LowerOptions& options_;
   LowerOutcome out_;
   fs::path log_;
-  SourcePtr final_;
-  bool has_accepted_ = false;
+  FinalText final_;
 };
 
 }  // namespace

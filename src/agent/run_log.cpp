@@ -36,6 +36,7 @@ std::string wrong_with(const Json& event) {
   const auto& kind = event["event"].get_ref<const std::string&>();
   if (kind == "message") return is_text(event, "text") ? "" : "a message needs `text`";
   if (kind == "end" || kind == "cut") return "";
+  if (kind == "cancelled") return is_text(event, "tool") ? "" : "a cancelled call needs `tool`";
   if (kind != "call") return fmt::format("unknown event `{}`", kind);
   const bool is_good = is_text(event, "tool") && event.contains("input") && event.contains("output");
   return is_good ? "" : "a call needs `tool`, `input` and `output`";
