@@ -7,6 +7,7 @@
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
 #include "machine/lanes.h"
+#include "machine/tensor_transfer.h"
 
 namespace plumb::machine {
 
@@ -30,7 +31,7 @@ constexpr std::uint64_t kPollLoop = 256;
 
 template <class D>
 Cluster<D>::Cluster(const Decoded<D>& program, D& dom, RunShared& shared, Dim3 shape)
-    : program_(program), dom_(dom), run_(shared), shape_(shape), agent_(*this) {
+    : program_(program), dom_(dom), run_(shared), shape_(shape), agent_(*this), tensor_pipe_(*this) {
   executed_.resize(program.ops.size());
   const auto size = static_cast<std::uint32_t>(shape.count());
   for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -65,6 +66,7 @@ void Cluster<D>::start(std::uint64_t cluster) {
     longest_slice_ = std::uint64_t{2} << random_() % kSliceRange;
   }
   agent_.reset(~seed);
+  tensor_pipe_.reset(~seed);
 }
 
 template <class D>
@@ -137,6 +139,8 @@ std::optional<Stop> Cluster<D>::turn(WarpRun<D>& warp) {
   }
   if (is_random_) {
     agent_.step();
+    tensor_pipe_.step();
+    complete_some_transfers(warp, random_);
     warp.land_some(random_);
     if (Warpgroup<D>* group = warp.cta().warpgroup(warp.index())) group->complete_some(warp, random_);
   }
@@ -166,7 +170,7 @@ bool Cluster<D>::help() {
     const Mbarrier* barrier = ctas_[rank]->mbarrier(offset);
     if (barrier == nullptr) continue;
     const std::uint64_t phase = barrier->phase;
-    while (!stop_ && agent_.complete_next(rank, offset)) {
+    while (!stop_ && (agent_.complete_next(rank, offset) || tensor_pipe_.complete_next(rank, offset))) {
       has_helped = true;
       if (barrier->phase != phase) return true;
     }
@@ -262,7 +266,15 @@ template <class D>
 void Cluster<D>::lanes_exited(WarpRun<D>& warp) {
   progressed();
   complete_if_full();
-  if (warp.cta().is_done()) agent_.cta_exited(warp.cta().rank());
+  if (!warp.cta().is_done()) return;
+  agent_.cta_exited(warp.cta().rank());
+  tensor_pipe_.cta_exited(warp.cta().rank());
+  if (const auto& left = warp.cta().tensor_memory().allocations(); !left.empty()) {
+    fault(Stop::Kind::Defect, kTensorAlloc,
+          warp.cta().name() + " exits without having given back the " + std::to_string(left.front().columns) +
+              " columns of tensor memory allocated here",
+          left.front().pc);
+  }
 }
 
 template class Cluster<domain::Ieee>;

@@ -13,6 +13,7 @@
 #include "machine/async_agent.h"
 #include "machine/mbarrier.h"
 #include "machine/run.h"
+#include "machine/tensor_pipe.h"
 
 namespace plumb::machine {
 
@@ -39,6 +40,11 @@ class Cluster {
   D& dom() { return dom_; }
   RunShared& run_shared() { return run_; }
   AsyncAgent<D>& agent() { return agent_; }
+  TensorPipe<D>& tensor_pipe() { return tensor_pipe_; }
+  // Operations and commits in flight that signal an mbarrier.
+  std::size_t in_flight_for(std::uint32_t rank, std::uint32_t offset) const {
+    return agent_.in_flight_for(rank, offset) + tensor_pipe_.in_flight_for(rank, offset);
+  }
   std::uint8_t* executed() { return executed_.data(); }
 
   // Something happened that may let others go on.
@@ -82,6 +88,7 @@ class Cluster {
   std::vector<std::unique_ptr<Cta<D>>> ctas_;
   std::vector<WarpRun<D>*> warps_;  // of all CTAs
   AsyncAgent<D> agent_;
+  TensorPipe<D> tensor_pipe_;
   std::vector<std::uint8_t> executed_;
   std::vector<Arrivals> arrivals_;  // barrier.cluster, by warp
   bool is_barrier_active_ = false;

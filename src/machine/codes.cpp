@@ -86,6 +86,29 @@ constexpr Code kDescriptor{
     "A descriptor holds the tile's address, leading and stride byte offsets, each divided by 16, a base offset, and "
     "the swizzle in bits 63:62. Its other bits are zero, and every row that it leads to lies in the block's shared "
     "memory."};
+constexpr Code kTensorMemory{
+    "machine.tensor-memory", "cells of tensor memory are used that may not be",
+    "Tensor memory has 128 lanes and 512 columns; an access stays within columns that `tcgen05.alloc` returned and "
+    "nobody "
+    "has given back. All threads of a warp give `tcgen05.ld` and `tcgen05.st` one address, whose lane is the first of "
+    "the "
+    "warp's quarter (32 times the warp's number modulo 4; the 16-lane shapes may also begin 16 later). Hardware may "
+    "put "
+    "the warp's own quarter in place of another one, and its debugger traps; here it is an error."};
+constexpr Code kTensorAlloc{
+    "machine.tensor-alloc", "misuse of the allocation of tensor memory",
+    "`tcgen05.alloc` takes a power of two of 32 to 512 columns, no more than the block asked for before, and never "
+    "after "
+    "`tcgen05.relinquish_alloc_permit`. `tcgen05.dealloc` names an address that it returned, with the same number of "
+    "columns; everything is given back before the block ends. With cta_group::2 one warp of each block of the pair "
+    "takes "
+    "part, with the same number of columns."};
+constexpr Code kTensorInFlight{"machine.tensor-in-flight", "an operation on tensor memory is still in flight",
+                               "`tcgen05.mma`, `cp` and `shift` run until a thread has waited for the mbarrier of a "
+                               "`tcgen05.commit` by the thread "
+                               "that issued them; `tcgen05.ld` and `st` until `tcgen05.wait::ld` and `wait::st`. Wait "
+                               "before the columns are given "
+                               "back and before the block ends."};
 constexpr Code kTrap{"machine.trap", "the program executed `trap`",
                      "`trap` aborts the grid. A kernel under proof must not reach it."};
 constexpr Code kBudget{
@@ -111,10 +134,11 @@ constexpr Code kTensorCopy{
     "`xor` for u32, s32 and u64."};
 
 std::span<const Code* const> codes() {
-  static constexpr std::array<const Code*, 23> kAll{
-      &kEntry,     &kLaunch,    &kUnmodelled, &kDataControl, &kUndefined,  &kBounds,        &kAlignment, &kCollective,
-      &kBarrier,   &kDeadlock,  &kAsyncCopy,  &kBulkCopy,    &kMbarrier,   &kCluster,       &kTrap,      &kBudget,
-      &kCancelled, &kTensorMap, &kTensorCopy, &kWarpgroup,   &kWgmmaFence, &kWgmmaInFlight, &kDescriptor};
+  static constexpr std::array<const Code*, 26> kAll{
+      &kEntry,         &kLaunch,     &kUnmodelled,   &kDataControl, &kUndefined,     &kBounds,    &kAlignment,
+      &kCollective,    &kBarrier,    &kDeadlock,     &kAsyncCopy,   &kBulkCopy,      &kMbarrier,  &kCluster,
+      &kTrap,          &kBudget,     &kCancelled,    &kTensorMap,   &kTensorCopy,    &kWarpgroup, &kWgmmaFence,
+      &kWgmmaInFlight, &kDescriptor, &kTensorMemory, &kTensorAlloc, &kTensorInFlight};
   return kAll;
 }
 

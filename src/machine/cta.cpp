@@ -40,6 +40,7 @@ void Cta<D>::start(const Dim3& block_index) {
   copy_id_ = 0;
   free_registers_ = 0;
   mbarriers_.clear();
+  tensor_memory_.reset();
   shared_.reset(program_.layout.static_shared + the_launch.dynamic_shared);
   for (Barrier& barrier : barriers_) barrier = {.arrived = std::vector<std::uint32_t>(warps_.size())};
   const std::uint64_t threads = the_launch.block.count();

@@ -90,7 +90,7 @@ std::string describe_mbarrier(Cta<D>& cta, std::uint32_t offset) {
   const std::string name = "the mbarrier at shared address " + std::to_string(offset);
   const Mbarrier* barrier = cta.mbarrier(offset);
   if (barrier == nullptr) return name;
-  const std::size_t in_flight = cta.cluster().agent().in_flight_for(cta.rank(), offset);
+  const std::size_t in_flight = cta.cluster().in_flight_for(cta.rank(), offset);
   return name + ", whose phase " + std::to_string(barrier->phase) + " needs " + std::to_string(barrier->pending) +
          " of " + std::to_string(barrier->expected) + " arrivals and " + std::to_string(barrier->tx) + " bytes; " +
          std::to_string(in_flight) + " operations that signal it are in flight";

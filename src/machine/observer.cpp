@@ -32,5 +32,19 @@ void Observer::cluster_arrived(std::uint32_t instr, WarpMask who, bool) {
   unfollowed(instr, who, "barriers of a cluster");
 }
 void Observer::cluster_waited(std::uint32_t, WarpMask) {}
+void Observer::tensor_allocated(std::uint32_t instr, WarpMask who, std::uint32_t, std::uint32_t) {
+  unfollowed(instr, who, "tensor memory");
+}
+void Observer::tensor_released(std::uint32_t, WarpMask, std::uint32_t, std::uint32_t) {}
+void Observer::tensor_issued(const TensorIssue& issue) {
+  unfollowed(issue.instr, {issue.warp, issue.mask}, "operations on tensor memory");
+}
+void Observer::tensor_waited(std::uint32_t, WarpMask, TensorKind) {}
+void Observer::tensor_result_used(std::uint64_t, std::uint32_t, WarpMask) {}
+void Observer::tensor_committed(std::uint64_t, std::uint32_t instr, WarpMask who, std::uint32_t,
+                                std::span<const TensorBarrier>) {
+  unfollowed(instr, who, "commits of operations on tensor memory");
+}
+void Observer::tensor_fence(std::uint32_t, WarpMask, bool) {}
 
 }  // namespace plumb::machine

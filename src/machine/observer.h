@@ -78,6 +78,43 @@ struct MbarrierEvent {
   // issued it.
   bool is_async = false;
   std::uint64_t operation = 0;
+  bool is_commit = false;  // `operation` is the id of a tensor_committed, and the arrival is that commit's
+};
+
+// -- Tensor memory (tcgen05). -----------------------------------------------------------------------------------------
+// Cells are named by the rank of the CTA in the cluster, lane and column. Operations of cta_group::2 touch both CTAs of
+// the pair and are told to the observer of the CTA whose thread issued them.
+
+// CopyRow: tcgen05.cp.4x256b, which PTX orders otherwise than the other shapes.
+enum class TensorKind : std::uint8_t { Load, Store, Mma, Copy, CopyRow, Shift };
+// What cells are to an operation: A, sparsity metadata, scale factors or accumulator of a product; otherwise Data.
+enum class TensorRole : std::uint8_t { Data, A, Metadata, Scale, Accumulator };
+
+struct TensorUse {
+  TensorRole role = TensorRole::Data;
+  bool reads = false, writes = false;
+  std::uint32_t rank = 0;
+  std::uint32_t lane = 0, lanes = 0, column = 0, columns = 0;  // a rectangle of cells
+};
+
+struct TensorShared {
+  std::uint32_t rank = 0;
+  std::span<const std::uint32_t> pieces;  // offsets of 16 bytes each, read through the async proxy
+};
+
+struct TensorIssue {
+  std::uint64_t id = 0;  // counts up per cluster, in one row with those of commits
+  TensorKind kind = TensorKind::Load;
+  std::uint32_t instr = 0, warp = 0;
+  std::uint32_t mask = 0;   // Load and Store: the whole warp; otherwise the one lane that issued it
+  std::uint32_t group = 1;  // cta_group
+  std::uint64_t shape = 0;  // Mma: equal for products of one kind and shape
+  std::span<const TensorUse> uses;
+  std::span<const TensorShared> shared;
+};
+
+struct TensorBarrier {
+  std::uint32_t rank = 0, offset = 0;
 };
 
 enum class ProxyFence : std::uint8_t {
@@ -136,6 +173,24 @@ class Observer {
   virtual void cluster_fence(std::uint32_t instr, WarpMask who);
   virtual void cluster_arrived(std::uint32_t instr, WarpMask who, bool releases);
   virtual void cluster_waited(std::uint32_t instr, WarpMask who);
+
+  // Columns of the CTA's tensor memory begin or cease to be usable: `who` has executed alloc or dealloc (the write of
+  // the address to shared memory is an access of its own). With cta_group::2 each CTA of the pair is told of its part.
+  virtual void tensor_allocated(std::uint32_t instr, WarpMask who, std::uint32_t column, std::uint32_t columns);
+  virtual void tensor_released(std::uint32_t instr, WarpMask who, std::uint32_t column, std::uint32_t columns);
+  // An asynchronous operation begins. Nothing but a wait (loads and stores) or the arrival of a commit (the others)
+  // says that it has ended. Its operation number never occurs in async_completed.
+  virtual void tensor_issued(const TensorIssue& issue);
+  // wait::ld, wait::st: the loads, or stores, that these lanes have issued so far have ended.
+  virtual void tensor_waited(std::uint32_t instr, WarpMask who, TensorKind kind);
+  // A lane used the result of a load before waiting: PTX orders that use after the load, and nothing else.
+  virtual void tensor_result_used(std::uint64_t id, std::uint32_t instr, WarpMask who);
+  // tcgen05.commit: when all mma, cp and shift operations that the lane has issued before for this cta_group have
+  // ended, each barrier has one arrival (mbarrier() with is_commit). It is a fence::before_thread_sync, too.
+  virtual void tensor_committed(std::uint64_t id, std::uint32_t instr, WarpMask who, std::uint32_t group,
+                                std::span<const TensorBarrier> barriers);
+  // tcgen05.fence::before_thread_sync, ::after_thread_sync.
+  virtual void tensor_fence(std::uint32_t instr, WarpMask who, bool is_after);
 };
 
 }  // namespace plumb::machine

@@ -99,6 +99,7 @@ void WarpRun<D>::start(std::uint32_t exists) {
   registers_ = program_.entry_function().maxnreg;
   last_buffer = nullptr;
   held.reset();
+  transfers.reset();
   if (exists != 0) splits_.push_back({.pc = 0, .mask = exists});
 }
 

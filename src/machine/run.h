@@ -26,6 +26,8 @@
 #include "machine/decoded.h"
 #include "machine/machine.h"
 #include "machine/mbarrier.h"
+#include "machine/tensor_memory.h"
+#include "machine/tensor_transfer.h"
 #include "machine/warp.h"
 #include "machine/warpgroup.h"
 
@@ -256,6 +258,8 @@ class WarpRun : public Warp<D> {
 
   // -- wgmma --------------------------------------------------------------------------------------------------------
   HeldRegisters held;
+
+  TensorTransfers<D> transfers;  // tcgen05.ld, st
   // For what another warp of the group does in this one's place: the lanes that it is about; returns those before.
   std::uint32_t exchange_mask(std::uint32_t mask) { return std::exchange(this->mask_, mask); }
   // Adds a second place to the finding that the run stops with.
@@ -331,6 +335,7 @@ class Cta {
   RunShared& run_shared() { return run_; }
   Observer* observer() { return observer_.get(); }
   Store<D>& shared() { return shared_; }
+  TensorMemory<D>& tensor_memory() { return tensor_memory_; }
   D& dom() { return dom_; }
   std::uint8_t* executed();
   std::uint64_t next_copy_id() { return copy_id_++; }
@@ -378,6 +383,7 @@ class Cta {
   std::uint32_t live_warps_ = 0;
   std::array<Barrier, kBarriers> barriers_;
   Store<D> shared_;
+  TensorMemory<D> tensor_memory_;
   std::map<std::uint32_t, Mbarrier> mbarriers_;  // by offset in shared memory
   std::unique_ptr<Observer> observer_;
   Dim3 block_index_;

@@ -59,7 +59,7 @@ void step_init(Warp<D>& warp, const Op<D>& op) {
     // question.
     const auto again = static_cast<std::uint32_t>(address[lane] - w.cta().shared_base());
     const bool is_again = w.cta().mbarrier(again) != nullptr;
-    if (is_again && w.cta().cluster().agent().in_flight_for(w.cta().rank(), again) == 0) w.cta().remove_mbarrier(again);
+    if (is_again && w.cta().cluster().in_flight_for(w.cta().rank(), again) == 0) w.cta().remove_mbarrier(again);
     const auto place =
         shared_bytes(w, address[lane], kMbarrierBytes, kMbarrierBytes, lane, "initialises an mbarrier of");
     if (!place) return;
