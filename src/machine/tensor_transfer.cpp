@@ -71,6 +71,40 @@ std::vector<TensorUse> transfer_uses(std::uint32_t rank, const TransferSpec& spe
 
 namespace {
 
+// The smallest or largest of the registers that a thread has loaded, as a chain of `min` or `max`.
+template <class D>
+void reduce(WarpRun<D>& warp, const Op<D>& op, unsigned registers) {
+  const TransferReduction reduction = TransferReduction::of(op.b);
+  domain::FloatMode mode;
+  mode.nan = reduction.propagates_nan;
+  D& dom = warp.dom();
+  domain::Word results[kLanes];
+  for (unsigned thread = 0; thread < kLanes; ++thread) {
+    domain::Word& result = results[thread];
+    for (unsigned reg = 0; reg < registers; ++reg) {
+      domain::Word next = warp.word(warp.listed(op, reg), kCellBytes, thread);
+      if (reduction.kind == TransferReduction::Kind::Float) {
+        auto value = dom.from_word(domain::Format::F32, next);
+        if (reduction.of_magnitudes) value = dom.abs(domain::Format::F32, value, {});
+        if (reg != 0) {
+          const auto so_far = dom.from_word(domain::Format::F32, result);
+          value = reduction.is_max ? dom.max(domain::Format::F32, so_far, value, mode)
+                                   : dom.min(domain::Format::F32, so_far, value, mode);
+        }
+        result = dom.to_word(domain::Format::F32, value);
+        continue;
+      }
+      if (warp.has_tag(next, kCellBytes)) return warp.unmodelled("a reduction of abstract data as integers");
+      const auto a = static_cast<std::uint32_t>(result.bits), b = static_cast<std::uint32_t>(next.bits);
+      const bool is_less = reduction.kind == TransferReduction::Kind::Signed
+                               ? static_cast<std::int32_t>(b) < static_cast<std::int32_t>(a)
+                               : b < a;
+      if (reg == 0 || (a != b && is_less != reduction.is_max)) result = next;
+    }
+  }
+  warp.write_words(warp.listed(op, registers), kCellBytes, results);
+}
+
 template <class D>
 void load(WarpRun<D>& warp, const TensorTransfer<D>& move) {
   const TransferSpec spec = TransferSpec::of(move.op->imm);
@@ -103,6 +137,7 @@ void load(WarpRun<D>& warp, const TensorTransfer<D>& move) {
     std::copy_n(values, kLanes, warp.template lanes<std::uint32_t>(slot));
     if (any == 0) warp.wrote_plain(slot, kCellBytes);
   }
+  if (move.op->b != 0) reduce(warp, *move.op, spec.registers);
   warp.exchange_mask(before);
 }
 

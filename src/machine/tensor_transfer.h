@@ -45,6 +45,23 @@ struct TransferSpec {
   TensorAddress cell(unsigned thread, unsigned reg) const;
 };
 
+// tcgen05.ld.red: what becomes of all the registers that a thread loads.
+struct TransferReduction {
+  enum class Kind : std::uint8_t { None, Float, Signed, Unsigned };
+  Kind kind = Kind::None;
+  bool is_max = false, of_magnitudes = false, propagates_nan = false;
+
+  std::uint32_t bits() const {
+    return static_cast<std::uint32_t>(kind) | std::uint32_t{is_max} << 8 | std::uint32_t{of_magnitudes} << 9 |
+           std::uint32_t{propagates_nan} << 10;
+  }
+  static TransferReduction of(std::uint32_t bits) {
+    return {static_cast<Kind>(bits & 0xff), (bits >> 8 & 1) != 0, (bits >> 9 & 1) != 0, (bits >> 10 & 1) != 0};
+  }
+};
+
+// A move in flight. Op::imm holds its spec, Op::list its registers; Op::b of a load its reduction, whose result follows
+// in the list.
 template <class D>
 struct TensorTransfer {
   const Op<D>* op = nullptr;

@@ -86,7 +86,8 @@ void report_in_flight(WarpRun<D>& warp, const HeldRegisters::Use& use, const cha
 
 template <class D>
 void touch_held(WarpRun<D>& warp, const Op<D>& op) {
-  if (!warp.transfers.loads.empty()) touch_loads(warp, op);
+  // No target has both wgmma and tcgen05.
+  if (warp.transfers.loads_issued != 0) return touch_loads(warp, op);
   Warpgroup<D>* const group = warp.cta().warpgroup(warp.index());
   if (group == nullptr) return;  // no product was ever issued
   const std::uint64_t waited = group->member(warp.index()).waited;
