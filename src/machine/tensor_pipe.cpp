@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxInFlight = 65536;
 constexpr unsigned kSlothRange = 6;  // with a schedule: steps that a commit may take, as powers of two
+constexpr std::uint64_t kFirstId = std::uint64_t{1} << 40;  // far from the numbers of the asynchronous agent
 
 bool overlap(const TensorUse& a, const TensorUse& b) {
   return a.rank == b.rank && a.lane < b.lane + b.lanes && b.lane < a.lane + a.lanes &&
@@ -41,7 +42,7 @@ template <class D>
 void TensorPipe<D>::reset(std::uint64_t seed) {
   ops_.clear();
   commits_.clear();
-  next_id_ = 1;
+  next_id_ = kFirstId;
   random_.seed(seed);
   sloth_ = std::uint64_t{2} << random_() % kSlothRange;
 }
