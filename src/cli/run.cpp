@@ -13,11 +13,12 @@ namespace plumb::cli {
 namespace {
 
 struct Arguments {
-  std::string task, ptx, shape, out;
+  std::string task, shape, out;
+  std::optional<std::string> ptx;  // absent: the Triton source
   std::vector<std::string> inputs;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> schedule;
-  bool has_spec = false;
+  bool has_spec = false, keeps_inputs = false;
 };
 
 bool read_inputs(const Arguments& arguments, session::RunOptions& options, Findings& findings) {
@@ -38,10 +39,13 @@ bool read_inputs(const Arguments& arguments, session::RunOptions& options, Findi
 
 bool save(const Arguments& arguments, const session::RunOutcome& outcome, Findings& findings) {
   std::error_code error;
-  std::filesystem::create_directories(arguments.out, error);
+  const std::filesystem::path folder = arguments.out;
+  std::filesystem::create_directories(folder, error);
   for (const session::RunOutput& output : outcome.outputs) {
-    const auto path = std::filesystem::path(arguments.out) / (output.name + ".npy");
-    if (!write_file(path, session::format_npy(output.array), findings)) return false;
+    if (!write_file(folder / (output.name + ".npy"), session::format_npy(output.array), findings)) return false;
+  }
+  for (const session::RunOutput& input : outcome.inputs) {
+    if (!write_file(folder / (input.name + ".in.npy"), session::format_npy(input.array), findings)) return false;
   }
   return true;
 }
@@ -52,18 +56,19 @@ void run_run(Context& context, const Arguments& arguments) {
   const auto task = task::load_task(arguments.task, findings);
   if (!arguments.shape.empty()) options.shape = task::parse_shape(arguments.shape, findings);
   if (findings.has_error() || !read_inputs(arguments, options, findings)) return refuse(context, findings);
-  const auto candidate = load_candidate(arguments.ptx, findings);
-  if (!candidate) return refuse(context, findings);
+  const auto candidate = arguments.ptx ? load_candidate(*arguments.ptx, findings) : std::nullopt;
+  if (findings.has_error()) return refuse(context, findings);
   options.seed = arguments.seed;
   options.schedule = arguments.schedule;
   options.workers = context.workers;
   options.has_spec = arguments.has_spec;
+  options.keeps_inputs = arguments.keeps_inputs;
   options.python = context.python();
   session::RunOutcome outcome;
   {
     ProgressLine progress(context);
     options.progress = progress.callback();
-    outcome = session::run(*task, *candidate, options);
+    outcome = candidate ? session::run(*task, *candidate, options) : session::evaluate(*task, options);
   }
   if (outcome.is_bad_input) return refuse(context, outcome.findings);
   if (!arguments.out.empty() && !save(arguments, outcome, findings)) return refuse(context, findings);
@@ -73,16 +78,19 @@ void run_run(Context& context, const Arguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("run", "run a PTX file on the CPU, bit for bit, on given or drawn inputs");
+  CLI::App* command = app.add_subcommand(
+      "run", "run a PTX file on the CPU, bit for bit, or the Triton source, on given or drawn inputs");
   const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
-  command->add_option("FILE", arguments->ptx, "the PTX")->required();
+  command->add_option("FILE", arguments->ptx, "the PTX; without it, the task's Triton source is evaluated");
   command->add_option("--shape", arguments->shape, "sizes as k=v,...; default: the task's first prove shape");
   command
       ->add_option("--input", arguments->inputs, "argument=file.npy; repeatable; the others are drawn (bf16 as uint16)")
       ->expected(1)
       ->take_all();
-  command->add_option("--out", arguments->out, "a folder: write each output as NAME.npy");
+  CLI::Option* out = command->add_option("--out", arguments->out, "a folder: write each output as NAME.npy");
+  command->add_flag("--save-inputs", arguments->keeps_inputs, "also write what inputs held, as NAME.in.npy")
+      ->needs(out);
   command->add_option("--seed", arguments->seed, "of the drawn inputs");
   command->add_option("--schedule", arguments->schedule,
                       "seed of the order of warps and of asynchronous effects; default: in turn, and as late as legal");

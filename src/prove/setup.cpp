@@ -15,6 +15,7 @@
 #include "domain/ieee/ieee.h"
 #include "prove/codes.h"
 #include "prove/tensor_maps.h"
+#include "task/float_range.h"
 
 namespace plumb::prove {
 using domain::Format;
@@ -58,10 +59,13 @@ class Filler {
     const unsigned size = domain::byte_size(format);
     std::normal_distribution<double> normal;
     std::uniform_int_distribution<int> small(-4, 4), positive(1, 4);
+    const std::optional<task::FloatRange> range = task::float_range(arg_.init);
     for (std::uint64_t i = 0; i < arg_.elements; ++i) {
       double value = 0;
       if (setup_.is_zero) {
         value = setup_.is_zero(tensor_, i) ? 0 : positive(random_);
+      } else if (range && setup_.data == Data::Normal) {
+        value = range->low + (range->high - range->low) * std::generate_canonical<double, 53>(random_);
       } else {
         value = setup_.data == Data::Integers ? small(random_) : setup_.offset + setup_.scale * normal(random_);
       }

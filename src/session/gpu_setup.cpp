@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "prove/setup.h"
 #include "session/codes.h"
+#include "task/float_range.h"
 
 namespace plumb::session {
 namespace {
@@ -69,10 +70,12 @@ double special(Format format, std::uint64_t bits) {
   }
 }
 
-double draw(Family family, Format format, std::uint64_t bits) {
+// Floats with a range of their own are drawn from it in every family; special values stand in for some.
+double draw(Family family, const std::optional<task::FloatRange>& range, Format format, std::uint64_t bits) {
   constexpr std::uint64_t kSpecialEvery = 50;
   const std::uint64_t other = mix64(bits);
-  const double value = normal(bits);
+  const double value = range ? range->low + (range->high - range->low) * unit(bits >> 32) : normal(bits);
+  if (range && family != Family::Special) return value;
   switch (family) {
     case Family::Normal:
       return value;
@@ -93,14 +96,16 @@ double draw(Family family, Format format, std::uint64_t bits) {
   return 0;
 }
 
-void fill_floats(std::byte* to, std::uint64_t elements, Format format, Family family, std::uint64_t seed,
+void fill_floats(std::byte* to, const task::BoundArg& arg, Format format, Family family, std::uint64_t seed,
                  unsigned workers) {
+  const std::optional<task::FloatRange> range = task::float_range(arg.init);
+  const std::uint64_t elements = arg.elements;
   constexpr std::uint64_t kChunk = 1 << 16;
   const unsigned size = domain::byte_size(format);
   parallel_for(worker_count(workers), (elements + kChunk - 1) / kChunk, [&](unsigned, std::size_t chunk) {
     const std::uint64_t end = std::min(elements, (chunk + 1) * kChunk);
     for (std::uint64_t i = chunk * kChunk; i < end; ++i) {
-      const std::uint64_t bits = prove::encode(format, draw(family, format, mix64(seed ^ mix64(i))));
+      const std::uint64_t bits = prove::encode(format, draw(family, range, format, mix64(seed ^ mix64(i))));
       std::memcpy(to + i * size, &bits, size);
     }
     return true;
@@ -240,7 +245,7 @@ std::unique_ptr<gpu::SharedMemory> draw_inputs(const GpuShape& shape, Family fam
     if (const auto format = prove::float_format(arg.type)) {
       // What an in-out tensor held must not look like an answer: no zeros, no NaN.
       const bool is_plain = arg.role == task::Role::InOut && (family == Family::Zeros || family == Family::Special);
-      fill_floats(at, arg.elements, *format, is_plain ? Family::Normal : family, mix64(seed ^ mix64(tensor)), workers);
+      fill_floats(at, arg, *format, is_plain ? Family::Normal : family, mix64(seed ^ mix64(tensor)), workers);
     } else {
       std::memcpy(at, memory->find(std::string_view(arg.name))->bytes.get(), bytes);
     }

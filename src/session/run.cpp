@@ -27,7 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 class Runner {
  public:
-  Runner(const task::Task& task, const prove::Candidate& candidate, const RunOptions& options)
+  // Without a candidate: the Triton source alone.
+  Runner(const task::Task& task, const prove::Candidate* candidate, const RunOptions& options)
       : task_(task), candidate_(candidate), options_(options), domains_(worker_count(options.workers)) {
     for (Ieee& domain : domains_) pointers_.push_back(&domain);
   }
@@ -35,7 +36,8 @@ class Runner {
   RunOutcome run() {
     const Clock::time_point begin = Clock::now();
     if (!prepare()) out_.is_bad_input = true;
-    else if (launch()) compare();
+    else if (candidate_ == nullptr) evaluate_alone();
+    else if (launch() && options_.has_spec && evaluate()) compare();
     out_.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     return std::move(out_);
   }
@@ -49,9 +51,10 @@ class Runner {
     spec.has_workspace = false;
     spec_memory_ = prove::make_memory(spec, findings);
     if (!memory_ || !spec_memory_ || !fill_inputs()) return false;
-    launch_ = prove::make_launch(setup_, candidate_, *memory_, findings);
+    if (options_.keeps_inputs) keep_inputs();
+    if (candidate_ != nullptr) launch_ = prove::make_launch(setup_, *candidate_, *memory_, findings);
     if (findings.has_error()) return false;
-    if (!options_.has_spec) return true;
+    if (candidate_ != nullptr && !options_.has_spec) return true;
     const SourcePtr source = read_source(task_.kernel_file, findings);
     if (!source) return false;
     kernel_ = triton::Kernel::load(source, task_.function, options_.python, findings);
@@ -60,29 +63,41 @@ class Runner {
 
   bool bind() {
     const std::vector<task::Shape> given = options_.shape ? std::vector{*options_.shape} : task_.prove_shapes;
+    const task::LaunchHeader header = candidate_ != nullptr ? candidate_->launch : task::LaunchHeader{};
     Findings skipped;
     for (const task::Shape& shape : given) {
-      std::optional<task::Bound> bound = task::bind(task_, shape, candidate_.launch.constexprs, out_.findings);
+      std::optional<task::Bound> bound = task::bind(task_, shape, header.constexprs, out_.findings);
       if (!bound) return false;
-      std::optional<Finding> broken = task::broken_promise(candidate_.launch, *bound, out_.findings);
+      if (candidate_ == nullptr) {
+        begin_setup(shape, std::move(*bound));
+        return true;
+      }
+      std::optional<Finding> broken = task::broken_promise(header, *bound, out_.findings);
       if (out_.findings.has_error()) return false;
       if (broken) {
         broken->severity = Severity::Error;
         skipped.add(std::move(*broken));
         continue;
       }
-      std::optional<task::BoundLaunch> bound_launch =
-          task::bind_launch(candidate_.launch, task_, *bound, out_.findings);
+      std::optional<task::BoundLaunch> bound_launch = task::bind_launch(header, task_, *bound, out_.findings);
       if (!bound_launch) return false;
-      out_.shape = shape.label;
-      setup_.bound = std::move(*bound);
       setup_.launch = std::move(*bound_launch);
-      setup_.seed = options_.seed;
-      setup_.data = prove::Data::Normal;
+      begin_setup(shape, std::move(*bound));
       return true;
     }
     out_.findings.append(std::move(skipped));
     return false;
+  }
+
+  void begin_setup(const task::Shape& shape, task::Bound bound) {
+    out_.shape = shape.label;
+    setup_.bound = std::move(bound);
+    setup_.seed = options_.seed;
+    setup_.data = prove::Data::Normal;
+    for (const auto& [name, size] : setup_.bound.sizes) out_.scalars[name] = static_cast<double>(size);
+    for (const task::BoundArg& arg : setup_.bound.args) {
+      if (arg.is_float && !arg.is_tensor) out_.scalars[arg.name] = arg.real;
+    }
   }
 
   // An array that the caller gives takes the place of the drawn one, on both sides.
@@ -116,6 +131,27 @@ class Runner {
     return true;
   }
 
+  void keep_inputs() {
+    for (const task::BoundArg& arg : setup_.bound.args) {
+      if (arg.is_tensor && arg.role != task::Role::Out) out_.inputs.push_back(held_by(*spec_memory_, arg));
+    }
+  }
+
+  static RunOutput held_by(const domain::Memory& memory, const task::BoundArg& arg) {
+    const domain::Buffer* buffer = memory.find(std::string_view(arg.name));
+    const Held held = held_as(arg.type);
+    RunOutput out{arg.name, arg.type, {held.kind, held.bytes, {}, {}}, {}};
+    for (const std::int64_t extent : arg.shape) out.array.shape.push_back(static_cast<std::uint64_t>(extent));
+    out.array.bytes.assign(reinterpret_cast<const char*>(buffer->bytes.get()), buffer->size);
+    return out;
+  }
+
+  void keep_outputs(const domain::Memory& memory) {
+    for (const task::BoundArg& arg : setup_.bound.args) {
+      if (arg.is_tensor && arg.role != task::Role::In) out_.outputs.push_back(held_by(memory, arg));
+    }
+  }
+
   bool refuse(std::string message) {
     out_.findings.add(kArrayType, std::move(message));
     return false;
@@ -129,7 +165,7 @@ class Runner {
   }
 
   bool launch() {
-    const auto program = machine::Program<Ieee>::decode(candidate_.module, launch_.entry, out_.findings);
+    const auto program = machine::Program<Ieee>::decode(candidate_->module, launch_.entry, out_.findings);
     if (!program) return false;
     machine::Options options;
     options.workers = static_cast<unsigned>(domains_.size());
@@ -145,20 +181,16 @@ class Runner {
       out_.findings.add(std::move(result.stop->finding));
       return false;
     }
-    for (const task::BoundArg& arg : setup_.bound.args) {
-      if (!arg.is_tensor || arg.role == task::Role::In) continue;
-      const domain::Buffer* buffer = memory_->find(std::string_view(arg.name));
-      const Held held = held_as(arg.type);
-      RunOutput output{arg.name, arg.type, {held.kind, held.bytes, {}, {}}, {}};
-      for (const std::int64_t extent : arg.shape) output.array.shape.push_back(static_cast<std::uint64_t>(extent));
-      output.array.bytes.assign(reinterpret_cast<const char*>(buffer->bytes.get()), buffer->size);
-      out_.outputs.push_back(std::move(output));
-    }
+    keep_outputs(*memory_);
     return true;
   }
 
-  void compare() {
-    if (!options_.has_spec) return;
+  void evaluate_alone() {
+    if (evaluate()) keep_outputs(*spec_memory_);
+  }
+
+  // The Triton source; false after a finding.
+  bool evaluate() {
     triton::Options options;
     options.workers = static_cast<unsigned>(domains_.size());
     options.step_budget = options_.step_budget;
@@ -166,12 +198,16 @@ class Runner {
     prove::Setup setup = setup_;
     setup.has_workspace = false;
     const triton::Call call = prove::make_call(setup, *kernel_, *spec_memory_, out_.findings);
-    if (out_.findings.has_error()) return;
+    if (out_.findings.has_error()) return false;
     triton::Result result = kernel_->evaluate(call, pointers_, *spec_memory_, options);
     if (result.stop) {
       out_.findings.add(std::move(result.stop->finding));
-      return;
+      return false;
     }
+    return true;
+  }
+
+  void compare() {
     for (RunOutput& output : out_.outputs) {
       const domain::Buffer* spec = spec_memory_->find(std::string_view(output.name));
       output.comparison = compare_one(output, reinterpret_cast<const char*>(spec->bytes.get()));
@@ -200,7 +236,7 @@ class Runner {
   }
 
   const task::Task& task_;
-  const prove::Candidate& candidate_;
+  const prove::Candidate* candidate_;
   const RunOptions& options_;
   std::vector<Ieee> domains_;
   std::vector<Ieee*> pointers_;
@@ -220,7 +256,9 @@ bool RunOutcome::holds() const {
 }
 
 RunOutcome run(const task::Task& task, const prove::Candidate& candidate, const RunOptions& options) {
-  return Runner(task, candidate, options).run();
+  return Runner(task, &candidate, options).run();
 }
+
+RunOutcome evaluate(const task::Task& task, const RunOptions& options) { return Runner(task, nullptr, options).run(); }
 
 }  // namespace plumb::session

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a candidate once in IEEE arithmetic on given or drawn inputs, and beside it, where asked, the task's Triton
-// source on the same inputs. It judges nothing: it shows numbers.
+// source on the same inputs; or that source alone. It judges nothing: it shows numbers.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct RunOptions {
   std::uint64_t step_budget = 1ULL << 40;
   std::optional<std::uint64_t> schedule;  // as machine::Options has it
   bool has_spec = false;                  // also evaluate the Triton source, and compare
+  bool keeps_inputs = false;
   triton::PythonConfig python;
   std::function<bool(const prove::Progress&)> progress;
 };
@@ -48,12 +49,16 @@ struct RunOutcome {
   Findings findings;  // errors: the program was stopped
   std::string shape;
   std::vector<RunOutput> outputs;
+  std::vector<RunOutput> inputs;          // what `in` and `inout` tensors held before, with `keeps_inputs`
+  std::map<std::string, double> scalars;  // the other arguments, integer constexprs among them
   std::uint64_t ctas = 0, warp_instrs = 0, lane_instrs = 0, mma_macs = 0;
   double seconds = 0;
   bool holds() const;  // it ran to its end, and what was compared lies within the tolerance
 };
 
 RunOutcome run(const task::Task& task, const prove::Candidate& candidate, const RunOptions& options);
+// The task's Triton source alone; the counts stay 0.
+RunOutcome evaluate(const task::Task& task, const RunOptions& options);
 // Without the arrays: per output its type, extents, sha256, first values, counts of NaN and infinities, comparison.
 nlohmann::json to_json(const RunOutcome& outcome);
 std::string to_text(const RunOutcome& outcome, bool colour);

@@ -77,6 +77,7 @@ nlohmann::json to_json(const RunOutcome& outcome) {
   }
   return {{"holds", outcome.holds()},
           {"shape", outcome.shape},
+          {"scalars", outcome.scalars},
           {"outputs", std::move(outputs)},
           {"findings", plumb::to_json(outcome.findings)},
           {"counts",
@@ -108,6 +109,7 @@ std::string to_text(const RunOutcome& outcome, bool colour) {
     if (output.comparison->outside != 0)
       out += fmt::format("             first: {}\n", output.comparison->first_outside);
   }
+  if (outcome.ctas == 0) return out + fmt::format("  the Triton source, {:.2f} s\n", outcome.seconds);
   out += fmt::format("  {} CTAs, {} warp instructions, {:.2f} s\n", outcome.ctas, outcome.warp_instrs, outcome.seconds);
   return out;
 }

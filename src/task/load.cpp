@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "task/codes.h"
+#include "task/float_range.h"
 #include "task/reader.h"
 #include "task/task.h"
 
@@ -171,17 +172,23 @@ class Loader {
     else if (role != "in") reader_.wrong_value(pointer + "/role", "role is \"in\", \"out\" or \"inout\"");
     row.is_metadata = reader_.flag(pointer + "/metadata").value_or(false);
     row.init = reader_.text(pointer + "/init").value_or("");
-    const bool is_randint = row.init.starts_with("randint(") && row.init.ends_with(")");
-    static constexpr std::string_view kInits[] = {"", "normal", "uniform", "zeros", "arange", "permutation"};
-    if (!is_randint && std::find(std::begin(kInits), std::end(kInits), row.init) == std::end(kInits)) {
-      reader_.wrong_value(pointer + "/init",
-                          "init is normal, uniform, zeros, arange, permutation or randint(low, high)");
-    }
     const TypeRow* type = find_type(row.type);
+    if (type != nullptr) check_init(pointer + "/init", row.init, type->is_float);
     if (row.is_metadata && type != nullptr && type->is_float) {
       reader_.wrong_value(pointer + "/metadata", "only integer tensors can be metadata");
     }
     if (row.is_metadata && row.role != Role::In) reader_.wrong_value(pointer + "/role", "metadata is an input");
+  }
+
+  void check_init(const std::string& pointer, std::string_view init, bool is_float) {
+    if (init.empty()) return;
+    if (is_float) {
+      if (init == "normal" || float_range(init)) return;
+      return reader_.wrong_value(pointer, "init of floats is normal, uniform, uniform(low, high) or zeros");
+    }
+    const bool is_randint = init.starts_with("randint(") && init.ends_with(")");
+    if (is_randint || init == "zeros" || init == "arange" || init == "permutation") return;
+    reader_.wrong_value(pointer, "init of integers is zeros, arange, permutation or randint(low, high)");
   }
 
   void scalar(const std::string& pointer, Arg& row) {

@@ -18,9 +18,11 @@ TEST(Suite, EveryTaskReadsAndEveryShapeFits) {
     EXPECT_GE(task->prove_shapes.size(), 3u) << task->name;
     EXPECT_FALSE(task->test_shapes.empty()) << task->name;
     EXPECT_FALSE(task->bench_shapes.empty()) << task->name;
+    EXPECT_GT(task->tolerance.relative, 0) << task->name;
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "reference.py")) << task->name;
     ++tasks;
   }
-  EXPECT_GE(tasks, 5u);
+  EXPECT_GE(tasks, 33u);
 }
 
 }  // namespace

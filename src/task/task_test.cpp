@@ -211,6 +211,8 @@ TEST_F(TaskTest, EveryWrongKeyTypeAndNameIsOneFindingAtItsLine) {
       {"relative = 0.01", "relative = 0.01\n[baseline]\nnum_warps = 4", &kTaskType, 35},
       {"relative = 0.01", "relative = 0.01\n[baseline]\nBLOCK = [256, \"n\"]", &kTaskType, 35},
       {"relative = 0.01", "relative = 0.01\n[baseline]\nWIDTH = [4]", &kTaskValue, 35},
+      {"role = \"out\"", "init = \"arange\"", &kTaskValue, 17},
+      {"role = \"out\"", "init = \"uniform(1, 0)\"", &kTaskValue, 17},
       {"name = \"one\"", "name = \"n\"", &kTaskValue, 23},
   };
   for (const Case& row : cases) {

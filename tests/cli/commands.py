@@ -111,6 +111,18 @@ def test_run_adds_the_arrays_that_it_is_given():
     same(json.loads(result.out)["outputs"][0]["against_triton"]["outside_tolerance"], 0)
 
 
+def test_run_without_ptx_evaluates_the_source_and_saves_what_it_read():
+    result = plumb("run", TASK, "--shape", "n=48", "--out", "o", "--save-inputs", "--json")
+    same(result.code, 0)
+    x, y, out = (struct.unpack("<48f", npy_data(f"o/{name}.npy")[1]) for name in ("x_ptr.in", "y_ptr.in", "out_ptr"))
+    same(list(out), [struct.unpack("<f", struct.pack("<f", a + b))[0] for a, b in zip(x, y)])
+    assert len(set(x)) > 40, x
+    same(json.loads(result.out)["scalars"]["n"], 48)
+    # The same draws as for a candidate.
+    plumb("run", TASK, PTX, "--shape", "n=48", "--out", "p", "--save-inputs")
+    same(npy_data("p/x_ptr.in.npy")[1], npy_data("o/x_ptr.in.npy")[1])
+
+
 def test_run_holds_bf16_as_bits():
     task = os.path.join(CORPUS, "swiglu")
     zeros, ones = struct.pack("<48H", *[0] * 48), struct.pack("<48H", *[0x3F80] * 48)
