@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the machine runs: lane-instructions a second on integer and float code, multiply-adds a second of mma.sync
-// and wgmma, each beside a plain loop that does the same arithmetic on arrays. One core.
+// How fast the machine runs: lane-instructions a second on integer and float code, multiply-adds a second of mma.sync,
+// wgmma and tcgen05.mma, each beside a plain loop that does the same arithmetic on arrays. One core.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -61,6 +61,39 @@ std::string warpgroup_kernel(const std::string& types, unsigned trips) {
          "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nadd.u32 %r6, %r6, 1;\n"
          "setp.lt.u32 %p1, %r6, " +
          std::to_string(trips) + ";\n@%p1 bra LOOP;\nst.global.f32 [%rd2], %d0;\nret;\n}\n";
+}
+
+// One thread, `trips` times a K step of 64 on a tile of 128 x 256: four products of K = 16, and a wait for them.
+std::string tensor_kernel(unsigned trips) {
+  std::string products;
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    products += "tcgen05.mma.cta_group::1.kind::f16 [%r5], %a" + n + ", %b" + n + ", 0x08400490, %p2;\n";
+  }
+  std::string text =
+      ".version 8.7\n.target sm_100a\n.address_size 64\n.shared .align 1024 .b8 tile[49152];\n.shared .align 8 .b64 "
+      "bar;\n"
+      ".shared .align 4 .b32 slot;\n.visible .entry k(.param .u64 out) {\n.reg .b64 %rd<4>, %a<4>, %b<4>;\n"
+      ".reg .b32 %r<12>;\n.reg .pred %p<6>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+      "mad.wide.u32 %rd2, %r1, 4, %rd1;\nmov.u32 %r2, tile;\nmad.lo.u32 %r3, %r1, 4, %r2;\nmov.u32 %r4, 0;\nFILL:\n"
+      "mad.lo.u32 %r5, %r4, 2654435761, %r1;\nand.b32 %r5, %r5, 0x83ff83ff;\nor.b32 %r5, %r5, 0x3c003c00;\n"
+      "st.shared.b32 [%r3], %r5;\nadd.u32 %r3, %r3, 1024;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 48;\n"
+      "@%p1 bra FILL;\nsetp.eq.u32 %p3, %r1, 0;\nsetp.lt.u32 %p4, %r1, 32;\n@%p3 mbarrier.init.shared.b64 [bar], 1;\n"
+      "fence.proxy.async;\nbar.sync 0;\n@!%p4 bra NOALLOC;\nmov.u32 %r6, slot;\n"
+      "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r6], 256;\nNOALLOC:\nbar.sync 0;\n"
+      "ld.shared.b32 %r5, [slot];\n";
+  for (unsigned i = 0; i < 4; ++i) {  // rows of 128 bytes, swizzled; 32 bytes of K a product
+    const std::uint64_t rows = 0x4000404000010000;
+    text += "mov.b64 %a" + std::to_string(i) + ", " + std::to_string(rows + 2 * i) + ";\n";
+    text += "mov.b64 %b" + std::to_string(i) + ", " + std::to_string(rows + 1024 + 2 * i) + ";\n";
+  }
+  return text + "setp.ne.u32 %p2, 0, 0;\nmov.u32 %r7, 0;\nmov.u32 %r8, bar;\n@!%p3 bra DONE;\nLOOP:\n" + products +
+         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r8];\nand.b32 %r9, %r7, 1;\nWAIT:\n"
+         "mbarrier.try_wait.parity.shared.b64 %p5, [bar], %r9;\n@!%p5 bra WAIT;\nadd.u32 %r7, %r7, 1;\n"
+         "setp.eq.u32 %p2, 0, 0;\nsetp.lt.u32 %p1, %r7, " +
+         std::to_string(trips) +
+         ";\n@%p1 bra LOOP;\nDONE:\nbar.sync 0;\n@!%p4 bra END;\n"
+         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 256;\nEND:\nst.global.b32 [%rd2], %r5;\nret;\n}\n";
 }
 
 struct Measured {
@@ -146,5 +179,8 @@ int main() {
   const Measured group = measure(warpgroup_kernel("f32.bf16.bf16", kTrips / 20));
   std::printf("wgmma bf16       %8.2f G multiply-adds/s\n",
               static_cast<double>(group.counts.mma_macs) / group.seconds / 1e9);
+  const Measured tensor = measure(tensor_kernel(kTrips / 40));
+  std::printf("tcgen05 bf16     %8.2f G multiply-adds/s\n",
+              static_cast<double>(tensor.counts.mma_macs) / tensor.seconds / 1e9);
   return 0;
 }

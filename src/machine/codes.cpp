@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "machine/exec/tcgen05_descriptor.h"
+
 namespace plumb::machine {
 
 constexpr Code kEntry{"machine.entry", "there is no such entry in the PTX text",
@@ -109,6 +111,24 @@ constexpr Code kTensorInFlight{"machine.tensor-in-flight", "an operation on tens
                                "that issued them; `tcgen05.ld` and `st` until `tcgen05.wait::ld` and `wait::st`. Wait "
                                "before the columns are given "
                                "back and before the block ends."};
+constexpr Code kInstructionDescriptor{"machine.instruction-descriptor",
+                                      "an instruction descriptor or column mask that no product has",
+                                      "The 32-bit descriptor of `tcgen05.mma` gives types, shape, signs and majors of "
+                                      "a product. `ptxas` does not look into "
+                                      "it: a wrong field assembles, and the hardware faults or computes something "
+                                      "else. The message names the bits and the "
+                                      "rule. With cta_group::2, M and N are those of both blocks."};
+constexpr Code kTensorOperand{
+    "machine.tensor-operand", "an operand of a product does not lie in tensor memory as it must",
+    "Accumulator, A, scales and sparse metadata of `tcgen05.mma` have lanes by their shape: lane 0 of the address, or "
+    "0 "
+    "or 16 with M = 64. Rows that several groups of lanes work on are there several times, scales in each group of 32 "
+    "lanes; copies must not differ. Sparse metadata names two elements of each chunk, in order."};
+constexpr Code kTensorIssue{
+    "machine.tensor-issue", "several threads issue an operation that one should",
+    "Each thread that executes `tcgen05.mma` issues a product of its own, so that a warp adds the product 32 times. "
+    "Choose "
+    "one thread, by `elect.sync` or its number, for the products and for the `tcgen05.commit` after them."};
 constexpr Code kTrap{"machine.trap", "the program executed `trap`",
                      "`trap` aborts the grid. A kernel under proof must not reach it."};
 constexpr Code kBudget{
@@ -134,11 +154,35 @@ constexpr Code kTensorCopy{
     "`xor` for u32, s32 and u64."};
 
 std::span<const Code* const> codes() {
-  static constexpr std::array<const Code*, 26> kAll{
-      &kEntry,         &kLaunch,     &kUnmodelled,   &kDataControl, &kUndefined,     &kBounds,    &kAlignment,
-      &kCollective,    &kBarrier,    &kDeadlock,     &kAsyncCopy,   &kBulkCopy,      &kMbarrier,  &kCluster,
-      &kTrap,          &kBudget,     &kCancelled,    &kTensorMap,   &kTensorCopy,    &kWarpgroup, &kWgmmaFence,
-      &kWgmmaInFlight, &kDescriptor, &kTensorMemory, &kTensorAlloc, &kTensorInFlight};
+  static constexpr std::array<const Code*, 29> kAll{&kInstructionDescriptor,
+                                                    &kTensorOperand,
+                                                    &kTensorIssue,
+                                                    &kEntry,
+                                                    &kLaunch,
+                                                    &kUnmodelled,
+                                                    &kDataControl,
+                                                    &kUndefined,
+                                                    &kBounds,
+                                                    &kAlignment,
+                                                    &kCollective,
+                                                    &kBarrier,
+                                                    &kDeadlock,
+                                                    &kAsyncCopy,
+                                                    &kBulkCopy,
+                                                    &kMbarrier,
+                                                    &kCluster,
+                                                    &kTrap,
+                                                    &kBudget,
+                                                    &kCancelled,
+                                                    &kTensorMap,
+                                                    &kTensorCopy,
+                                                    &kWarpgroup,
+                                                    &kWgmmaFence,
+                                                    &kWgmmaInFlight,
+                                                    &kDescriptor,
+                                                    &kTensorMemory,
+                                                    &kTensorAlloc,
+                                                    &kTensorInFlight};
   return kAll;
 }
 

@@ -27,6 +27,7 @@
 #include "machine/exec/sync.h"
 #include "machine/exec/tcgen05_alloc.h"
 #include "machine/exec/tcgen05_memory.h"
+#include "machine/exec/tcgen05_mma.h"
 #include "machine/exec/tcgen05_sync.h"
 #include "machine/exec/tensor_copy.h"
 #include "machine/exec/tensormap_replace.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/ieee/clones.h"
+#include "domain/ieee/fused.h"
 #include "domain/ieee/ieee.h"
 
 namespace plumb::domain {
@@ -394,6 +395,11 @@ void triton_dot(const DotShape& shape, const Real* a, const Real* b, const Real*
 }
 
 }  // namespace
+
+void ieee::fused_dot(const DotShape& shape, const Real* a, const Real* b, const Real* c, Real* out) {
+  const Ending ending{.is_half = shape.acc == Format::F16};
+  run_step(Step{shape.a, shape.b, shape.acc, shape.m, shape.n, shape.k, a, b, c, out, ending});
+}
 
 void Ieee::dot(const DotShape& shape, const Real* a, const Real* b, const Real* c, Real* out) const {
   if (shape.kind == DotKind::TritonDot) return triton_dot(shape, a, b, c, out);

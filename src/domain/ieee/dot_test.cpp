@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "domain/ieee/fused.h"
 #include "domain/ieee/ieee.h"
 
 namespace plumb::domain {
@@ -245,6 +246,27 @@ TEST(Dot, Fp8ProductsMatchTheirExpansionAndTheNativeUnit) {
     }
   }
 }
+// tcgen05 keeps as many bits of 8-bit floats as of the others.
+TEST(Dot, FusedProductsOf8BitFloatsKeepAllBits) {
+  std::mt19937_64 random(5);
+  for (const Format acc : {Format::F32, Format::F16}) {
+    const DotShape s{16, 8, 32, Format::E4M3, Format::E5M2, acc, DotKind::Wgmma};
+    std::vector<Real> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n), d(c.size());
+    for (int kind = 0; kind < 6; ++kind) {
+      for (Real& x : a) x = draw(random, s.a, kind);
+      for (Real& x : b) x = draw(random, s.b, kind == 5 ? 1 : kind);
+      for (Real& x : c) x = draw(random, s.acc, kind);
+      ieee::fused_dot(s, a.data(), b.data(), c.data(), d.data());
+      for (unsigned i = 0; i < d.size(); ++i) {
+        const std::vector<Real> row(a.begin() + i / s.n * s.k, a.begin() + (i / s.n + 1) * s.k);
+        std::vector<Real> column;
+        for (unsigned k = 0; k < s.k; ++k) column.push_back(b[k * s.n + i % s.n]);
+        ASSERT_EQ(d[i], step(s.a, s.b, s.acc, row, column, c[i], 25, 23)) << "kind " << kind;
+      }
+    }
+  }
+}
+
 TEST(Dot, TilesThatAreNoMultipleOfTheBlockingAreWhole) {
   compare({24, 12, 5, Format::F16, Format::F16, Format::F32, DotKind::MmaSync});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of the narrowest formats with block scales, term by term: mma of sm_120. The numbers follow the model of
-// docs/numbers.md for that target, which is not measured: every product with its scales is exact, and one step adds
-// them as the wider formats' does.
+// Products of the narrowest formats with block scales, term by term: mma of sm_120, and tcgen05. The numbers follow the
+// models of docs/numbers.md for these targets, which are not measured: every product with its scales is exact, and one
+// step adds them as the wider formats' does, or with a wider window.
 #pragma once
 
 #include <cstdint>
@@ -27,5 +27,8 @@ Term decode(Narrow format, std::uint32_t bits);
 Term product(const Term& a, const Term& b);
 // products + c in one step; `acc` is F32 or F16.
 std::uint64_t fused_sum(std::span<const Term> products, Format acc, std::uint64_t c);
+// The same for elements of 4 bits with block scales (tcgen05), f32 accumulator: products in the order of K, and the
+// largest exponent of a pair of scales. `has_ue4m3`: the format of the scales.
+std::uint64_t four_bit_sum(std::span<const Term> products, int largest_scale, bool has_ue4m3, std::uint64_t c);
 
 }  // namespace plumb::domain::ieee

@@ -57,6 +57,40 @@ TEST(FusedSum, CutsEachTermBeforeItAdds) {
   EXPECT_EQ(fused_sum(std::vector{one, small(24)}, Format::F32, 0), bits_of(1.0F));
 }
 
+// One product a group of 16: 2^exponent, the sign with it.
+std::vector<Term> groups(std::initializer_list<std::pair<int, bool>> powers) {
+  std::vector<Term> out;
+  for (const auto& [exponent, is_negative] : powers) {
+    out.push_back(
+        product(decode(Narrow::UE8M0, static_cast<std::uint32_t>(127 + exponent)), decode(Narrow::UE8M0, 127)));
+    out.back().is_negative = is_negative;
+    out.resize((out.size() + 15) / 16 * 16, Term{});
+  }
+  return out;
+}
+
+TEST(FourBitSum, IsExactWhereNothingIsCut) {
+  for (const bool has_ue4m3 : {false, true}) {
+    std::vector<Term> terms;
+    double expected = 2.25;
+    for (std::uint32_t i = 0; i < 64; ++i) {
+      const Term t = product(decode(Narrow::E2M1, i % 16), decode(Narrow::E2M1, 7 * i % 16));
+      terms.push_back(t);
+      expected += t.value();
+    }
+    EXPECT_EQ(f32(four_bit_sum(terms, 0, has_ue4m3, bits_of(2.25F))), static_cast<float>(expected));
+  }
+}
+
+// Bits more than 39 places below the largest product, or 35 below the largest scales, are dropped.
+TEST(FourBitSum, KeepsAWiderWindow) {
+  EXPECT_EQ(four_bit_sum(groups({{0, false}, {-39, false}, {0, true}}), -9, false, 0), bits_of(0x1p-39F));
+  EXPECT_EQ(four_bit_sum(groups({{0, false}, {-40, false}, {0, true}}), -9, false, 0), 0U);
+  EXPECT_EQ(four_bit_sum(groups({{0, false}, {-36, false}, {0, true}}), 0, false, 0), 0U);
+  EXPECT_EQ(four_bit_sum(groups({{-36, false}, {0, true}}), -9, true, bits_of(1.0F)), 0U);
+  EXPECT_EQ(four_bit_sum(groups({{-35, false}, {0, true}}), -9, true, bits_of(1.0F)), bits_of(0x1p-35F));
+}
+
 TEST(FusedSum, SpreadsWhatIsNoNumber) {
   const Term one = decode(Narrow::UE8M0, 127);
   const Term infinity = product(decode(Narrow::E5M2, 0x7c), one), zero = product(decode(Narrow::E2M1, 0), one);

@@ -5,8 +5,7 @@ namespace plumb::machine {
 
 namespace {
 
-constexpr std::uint32_t kPiece = 16;    // bytes
-constexpr std::uint32_t kPerPiece = 8;  // 16-bit elements of a piece
+constexpr std::uint32_t kPiece = 16;  // bytes
 constexpr std::uint64_t kReserved = 0x3ffull << 52 | 0x7ull << 46 | 0x3ull << 30 | 0x3ull << 14;
 
 std::uint32_t field(std::uint64_t bits, unsigned first) {
@@ -31,21 +30,22 @@ std::optional<MatrixDescriptor> decode_descriptor(std::uint64_t bits, std::strin
 }
 
 std::vector<std::uint32_t> tile_pieces(const MatrixDescriptor& d, const OperandTile& tile) {
-  const std::uint32_t units = d.swizzle_units, mask = units - 1;
+  const std::uint32_t units = d.swizzle_units, rows = d.has_wide_units ? 4 : 8;
+  const std::uint32_t mask = d.has_wide_units ? 3 : units - 1, shift = d.has_wide_units ? 5 : 4;
   const std::uint32_t lines = tile.is_transposed ? tile.inner : tile.outer;
-  const std::uint32_t per_line = tile.is_transposed ? tile.outer / kPerPiece : tile.inner / kPiece;
+  const std::uint32_t per_line = tile.is_transposed ? tile.outer * tile.element_bytes / kPiece : tile.inner / kPiece;
   std::vector<std::uint32_t> out;
   out.reserve(std::size_t{lines} * per_line);
   for (std::uint32_t line = 0; line < lines; ++line) {
     for (std::uint32_t piece = 0; piece < per_line; ++piece) {
-      std::uint32_t at = d.start + line % 8 * kPiece * units;
+      std::uint32_t at = d.start + line % rows * kPiece * units;
       if (tile.is_transposed && units == 1) {
         at += line / 8 * d.leading + piece * d.stride;
       } else {
         // K-major rows are longer than the swizzle's only in sparse products with 32-byte rows.
-        at += line / 8 * d.stride + piece / units * d.leading + piece % units * kPiece;
+        at += line / rows * d.stride + piece / units * d.leading + piece % units * kPiece;
       }
-      out.push_back(at ^ ((((at >> 7) - d.base_offset) & mask) << 4));
+      out.push_back(at ^ ((((at >> 7) - d.base_offset) & mask) << shift));
     }
   }
   return out;

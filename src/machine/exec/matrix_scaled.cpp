@@ -3,11 +3,11 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <optional>
 
 #include "domain/ieee/scaled.h"
 #include "machine/exec/fragment.h"
+#include "machine/exec/narrow.h"
 #include "machine/run.h"
 
 namespace plumb::machine {
@@ -155,24 +155,17 @@ void step_narrow(Warp<D>& w, const Op<D>& op) {
     const auto scaled = [&](Narrow format, Slot slot, unsigned lane, unsigned i, const Term* scale) {
       const domain::Word word = w.word(slot, 4, lane);
       const unsigned byte = spec.is_packed ? i / 2 : i;
+      std::optional<Real> number;
       if (word.tags[byte] == 0) {
-        Term term = element(format, spec.is_packed, static_cast<std::uint32_t>(word.bits), i);
-        if (scale != nullptr) term = product(term, *scale);
-        const double value = term.kind == Term::Kind::Finite ? term.value() : 0;
-        const auto narrow = static_cast<float>(value);
-        is_good =
-            is_good && term.kind == Term::Kind::Finite && std::isfinite(narrow) && static_cast<double>(narrow) == value;
-        return dom.constant(Format::F32, std::bit_cast<std::uint32_t>(narrow));
+        const Term term = element(format, spec.is_packed, static_cast<std::uint32_t>(word.bits), i);
+        number = f32_of(dom, scale != nullptr ? product(term, *scale) : term);
+      } else {
+        domain::Word alone;
+        alone.tags[0] = word.tags[byte];
+        number = f32_of(dom, format, alone, scale);
       }
-      const bool is_float = format == Narrow::E4M3 || format == Narrow::E5M2;
-      const bool is_scale_good = scale == nullptr || (scale->kind == Term::Kind::Finite && scale->exponent > -126);
-      is_good = is_good && is_float && is_scale_good;
-      if (!is_good) return dom.constant(Format::F32, 0);
-      const Format wide = format == Narrow::E4M3 ? Format::E4M3 : Format::E5M2;
-      const Real x = dom.convert(Format::F32, wide, w.real(wide, slot, lane, i, 4), {});
-      if (scale == nullptr) return x;
-      const auto factor = static_cast<float>(scale->value());
-      return dom.mul(Format::F32, x, dom.constant(Format::F32, std::bit_cast<std::uint32_t>(factor)), {});
+      is_good = is_good && number;
+      return number.value_or(dom.constant(Format::F32, 0));
     };
     for_operand(w, op, spec, true, [&](unsigned line, unsigned k, Slot slot, unsigned lane, unsigned i) {
       a[line * spec.k() + k] =

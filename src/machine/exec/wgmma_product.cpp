@@ -7,6 +7,7 @@
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
 #include "machine/exec/fragment.h"
+#include "machine/exec/operand_tile.h"
 #include "machine/exec/sparse.h"
 #include "machine/run.h"
 
@@ -15,9 +16,8 @@ namespace plumb::machine {
 namespace {
 
 using domain::Format;
-using Pieces = std::vector<std::uint32_t>;
 
-constexpr unsigned kRows = 64, kWarpRows = 16, kPieceBytes = 16;
+constexpr unsigned kRows = 64, kWarpRows = 16;
 
 Format format_of(WgmmaElement element) {
   switch (element) {
@@ -31,66 +31,6 @@ Format format_of(WgmmaElement element) {
       return Format::E5M2;
     default:
       return Format::F16;
-  }
-}
-
-// Distances of a matrix in memory: between lines of M or N, and between elements of K.
-struct Strides {
-  std::size_t outer = 0, inner = 0;
-};
-
-// Calls put(position, byte address) for the elements of a tile that is in shared memory.
-template <unsigned Size, class Put>
-void for_elements(const Pieces& pieces, const OperandTile& tile, Strides strides, Put&& put) {
-  constexpr unsigned kPer = kPieceBytes / Size;
-  const std::size_t lines = tile.is_transposed ? tile.inner : tile.outer, per_line = pieces.size() / lines;
-  const std::size_t step = tile.is_transposed ? strides.outer : strides.inner;
-  const std::size_t line_step = tile.is_transposed ? strides.inner : strides.outer;
-  for (std::size_t line = 0; line < lines; ++line) {
-    for (std::size_t piece = 0; piece < per_line; ++piece) {
-      const std::uint32_t address = pieces[line * per_line + piece];
-      const std::size_t position = line * line_step + piece * kPer * step;
-      for (unsigned i = 0; i < kPer; ++i) put(position + i * step, address + i * Size);
-    }
-  }
-}
-
-template <unsigned Size, class D>
-void load_reals(Cta<D>& cta, Format format, const Pieces& pieces, const OperandTile& tile, Strides strides,
-                typename D::Real* out) {
-  const std::byte* bytes = cta.shared().bytes();
-  if constexpr (D::kHasTags) {
-    const domain::Tag* tags = cta.shared().tags();
-    for_elements<Size>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
-      domain::Word word;
-      std::memcpy(&word.bits, bytes + address, Size);
-      std::memcpy(word.tags, tags + address, Size * sizeof(domain::Tag));
-      for (unsigned i = 0; i < Size; ++i) {
-        if (word.tags[i] != 0) word.bits &= ~(std::uint64_t{0xff} << (8 * i));
-      }
-      out[position] = cta.dom().from_word(format, word);
-    });
-  } else {
-    using Bits =
-        std::conditional_t<Size == 1, std::uint8_t, std::conditional_t<Size == 2, std::uint16_t, std::uint32_t>>;
-    for_elements<Size>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
-      Bits bits;
-      std::memcpy(&bits, bytes + address, Size);
-      out[position] = bits;
-    });
-  }
-}
-
-template <class D>
-void load_reals(Cta<D>& cta, Format format, const Pieces& pieces, const OperandTile& tile, Strides strides,
-                typename D::Real* out) {
-  switch (domain::byte_size(format)) {
-    case 1:
-      return load_reals<1>(cta, format, pieces, tile, strides, out);
-    case 2:
-      return load_reals<2>(cta, format, pieces, tile, strides, out);
-    default:
-      return load_reals<4>(cta, format, pieces, tile, strides, out);
   }
 }
 
@@ -145,12 +85,12 @@ void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, con
       }
     });
   } else {
-    load_reals(cta, format_a, product.a_pieces, spec.a_tile(), {stored, 1}, a);
+    load_reals(cta.dom(), view_of(cta.shared()), format_a, product.a_pieces, spec.a_tile(), {stored, 1}, a);
   }
   if (spec.has(WgmmaSpec::kNegated)) {
     for (Real& x : scratch.a) x = dom.neg(format_a, x, {});
   }
-  load_reals(cta, format_b, product.b_pieces, spec.b_tile(), {1, n}, scratch.b.data());
+  load_reals(cta.dom(), view_of(cta.shared()), format_b, product.b_pieces, spec.b_tile(), {1, n}, scratch.b.data());
   if (product.adds && !sums.before) {
     for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
       for (unsigned reg = 0; reg < spec.results(); ++reg) {
@@ -184,23 +124,6 @@ void multiply_reals(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, con
   });
 }
 
-std::int32_t widened(WgmmaElement element, std::uint8_t byte) {
-  return element == WgmmaElement::S8 ? static_cast<std::int8_t>(byte) : static_cast<std::int32_t>(byte);
-}
-
-// Integer operands as numbers; false when a byte is not concrete.
-template <class D>
-bool load_ints(Cta<D>& cta, WgmmaElement element, const Pieces& pieces, const OperandTile& tile, Strides strides,
-               std::int32_t* out) {
-  bool is_plain = true;
-  const std::byte* bytes = cta.shared().bytes();
-  for_elements<1>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
-    if constexpr (D::kHasTags) is_plain = is_plain && cta.shared().tags()[address] == 0;
-    out[position] = widened(element, static_cast<std::uint8_t>(bytes[address]));
-  });
-  return is_plain;
-}
-
 template <class D>
 bool load_int_fragments(Cta<D>& cta, std::uint32_t first, const Op<D>& op, const WgmmaSpec& spec, std::int32_t* out) {
   bool is_plain = true;
@@ -211,35 +134,11 @@ bool load_int_fragments(Cta<D>& cta, std::uint32_t first, const Op<D>& op, const
       is_plain = is_plain && w.is_plain(slot);
       const Lane<std::uint8_t>* in = w.template lanes<std::uint8_t>(slot);
       std::int32_t* block = out + (kWarpRows * warp + 8 * (reg & 1)) * stored + 16 * (reg >> 1);
-      for (unsigned i = 0; i < 4 * kLanes; ++i) block[i / 16 * stored + i % 16] = widened(spec.a, in[i]);
+      for (unsigned i = 0; i < 4 * kLanes; ++i)
+        block[i / 16 * stored + i % 16] = widened(spec.a == WgmmaElement::S8, in[i]);
     }
   });
   return is_plain;
-}
-
-// One row of sums; `met` gives the element of K that the s-th stored one meets.
-template <class Met>
-void int_row(const WgmmaSpec& spec, const std::int32_t* a, const std::int32_t* b, unsigned stored, Met&& met,
-             std::int32_t* c) {
-  std::vector<std::uint32_t> sum(spec.n);
-  for (unsigned s = 0; s < stored; ++s) {
-    const auto x = static_cast<std::uint32_t>(a[s]);
-    const std::int32_t* row = b + std::size_t{met(s)} * spec.n;
-    if (spec.a == WgmmaElement::B1) {
-      for (unsigned j = 0; j < spec.n; ++j)
-        sum[j] += static_cast<unsigned>(std::popcount(x & static_cast<std::uint32_t>(row[j])));
-    } else {
-      for (unsigned j = 0; j < spec.n; ++j) sum[j] += x * static_cast<std::uint32_t>(row[j]);
-    }
-  }
-  for (unsigned j = 0; j < spec.n; ++j) {
-    // The products alone never leave 32 bits.
-    const std::int64_t exact = std::int64_t{c[j]} + static_cast<std::int32_t>(sum[j]);
-    using Limits = std::numeric_limits<std::int32_t>;
-    c[j] = spec.has(WgmmaSpec::kSaturating)
-               ? static_cast<std::int32_t>(std::clamp<std::int64_t>(exact, Limits::min(), Limits::max()))
-               : static_cast<std::int32_t>(static_cast<std::uint32_t>(exact));
-  }
 }
 
 template <class D>
@@ -254,8 +153,11 @@ void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, cons
   std::int32_t* const c = scratch.int_c.data();
   bool is_plain = spec.has(WgmmaSpec::kRegisterA)
                       ? load_int_fragments(cta, first, op, spec, scratch.int_a.data())
-                      : load_ints(cta, spec.a, product.a_pieces, spec.a_tile(), {stored, 1}, scratch.int_a.data());
-  is_plain = load_ints(cta, spec.b, product.b_pieces, spec.b_tile(), {1, n}, scratch.int_b.data()) && is_plain;
+                      : load_ints<D>(view_of(cta.shared()), spec.a == WgmmaElement::S8, product.a_pieces, spec.a_tile(),
+                                     {stored, 1}, scratch.int_a.data());
+  is_plain = load_ints<D>(view_of(cta.shared()), spec.b == WgmmaElement::S8, product.b_pieces, spec.b_tile(), {1, n},
+                          scratch.int_b.data()) &&
+             is_plain;
   const auto element = [&](unsigned warp, unsigned reg, unsigned lane) {
     return (kWarpRows * warp + 8 * (reg >> 1 & 1) + lane / 4) * std::size_t{n} + 8 * (reg >> 2) + 2 * (lane % 4) +
            (reg & 1);
@@ -276,8 +178,9 @@ void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, cons
   const SparseIndex index = spec.has(WgmmaSpec::kSparse) ? index_of(product, spec) : SparseIndex{};
   for (unsigned row = 0; row < kRows; ++row) {
     int_row(
-        spec, scratch.int_a.data() + row * stored, scratch.int_b.data(), stored,
-        [&](unsigned s) { return index.unit.empty() ? s : index.unit[row * stored + s]; }, c + row * n);
+        {n, stored, spec.a == WgmmaElement::B1, spec.has(WgmmaSpec::kSaturating)}, scratch.int_a.data() + row * stored,
+        scratch.int_b.data(), [&](unsigned s) { return index.unit.empty() ? s : index.unit[row * stored + s]; },
+        c + row * n);
   }
   if (sums.after) return;
   for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
