@@ -26,6 +26,7 @@
 #include "machine/exec/move.h"
 #include "machine/exec/sync.h"
 #include "machine/exec/tcgen05_alloc.h"
+#include "machine/exec/tcgen05_copy.h"
 #include "machine/exec/tcgen05_memory.h"
 #include "machine/exec/tcgen05_mma.h"
 #include "machine/exec/tcgen05_sync.h"
