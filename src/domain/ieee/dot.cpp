@@ -271,24 +271,29 @@ void run_step(const Step& s) {
                           has_special(s.b_format, s.b, std::size_t{s.k} * s.n);
   std::vector<Real> c_before;  // `out` may alias `c`, which the patch looks at
   if (is_special) c_before.assign(s.c, s.c + size);
-  Operand a, b;
+  // Every operand is split once: A's blocks of rows first, B's blocks of columns as they come.
+  Operand first, b;
+  std::vector<Operand> others((s.m - 1) / kRows);
+  const auto block = [&](unsigned row0) -> Operand& { return row0 == 0 ? first : others[row0 / kRows - 1]; };
   for (unsigned row0 = 0; row0 < s.m; row0 += kRows) {
-    const unsigned rows = std::min(kRows, s.m - row0);
-    split_operand(s.a_format, s.a + row0 * s.k, s.k, rows, s.k, a_width, a);
-    for (unsigned column0 = 0; column0 < s.n; column0 += kColumns) {
-      const unsigned columns = std::min(kColumns, s.n - column0);
-      split_operand(s.b_format, s.b + column0, s.n, s.k, columns, kColumns, b);
-      for (unsigned i = s.k * kColumns; i < depth * kColumns; ++i) b.value[i] = 0, b.exponent[i] = kNone;
+    split_operand(s.a_format, s.a + row0 * s.k, s.k, std::min(kRows, s.m - row0), s.k, a_width, block(row0));
+  }
+  for (unsigned column0 = 0; column0 < s.n; column0 += kColumns) {
+    const unsigned columns = std::min(kColumns, s.n - column0);
+    split_operand(s.b_format, s.b + column0, s.n, s.k, columns, kColumns, b);
+    for (unsigned i = s.k * kColumns; i < depth * kColumns; ++i) b.value[i] = 0, b.exponent[i] = kNone;
+    for (unsigned row0 = 0; row0 < s.m; row0 += kRows) {
+      const unsigned rows = std::min(kRows, s.m - row0);
       const std::size_t corner = row0 * s.n + column0;
       if (columns == kColumns) {
-        step_tile(a, b, rows, depth, a_width, s.ending, s.c + corner, s.out + corner, s.n);
+        step_tile(block(row0), b, rows, depth, a_width, s.ending, s.c + corner, s.out + corner, s.n);
         continue;
       }
       Real tile[kRows * kColumns] = {};
       for (unsigned row = 0; row < rows; ++row) {
         std::copy_n(s.c + corner + row * s.n, columns, tile + row * kColumns);
       }
-      step_tile(a, b, rows, depth, a_width, s.ending, tile, tile, kColumns);
+      step_tile(block(row0), b, rows, depth, a_width, s.ending, tile, tile, kColumns);
       for (unsigned row = 0; row < rows; ++row) {
         std::copy_n(tile + row * kColumns, columns, s.out + corner + row * s.n);
       }

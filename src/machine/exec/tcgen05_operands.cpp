@@ -127,16 +127,19 @@ void store_sums(Cluster<D>& cluster, const Tcgen05Product& product, unsigned ind
     for_runs(product, index * rows + row, [&](std::uint32_t lane, std::uint32_t column, unsigned at, unsigned count) {
       if (stays(product, index, lane)) return;
       const typename D::Real* in = c.data() + std::size_t{row} * n + at;
-      for (unsigned i = 0; i < count; ++i) {
-        if constexpr (!D::kHasTags) {
+      if constexpr (!D::kHasTags) {
+        std::byte* const out = memory.bytes(lane, column);
+        for (unsigned i = 0; i < count; ++i) {
           const auto bits = static_cast<std::uint32_t>(in[i]);
-          std::memcpy(memory.bytes(lane, column + i), &bits, kCellBytes);
-        } else {
-          memory.write(lane, column + i, cta.dom().to_word(accumulator_format(product.spec), in[i]));
+          std::memcpy(out + i * kCellBytes, &bits, kCellBytes);
         }
-        // What a result of 16 bits leaves above it is said nowhere.
-        if (is_half) memory.forget(lane, column + i, 2);
+      } else {
+        for (unsigned i = 0; i < count; ++i) {
+          memory.write(lane, column + i, cluster.dom().to_word(accumulator_format(product.spec), in[i]));
+        }
       }
+      // What a result of 16 bits leaves above it is said nowhere.
+      for (unsigned i = 0; is_half && i < count; ++i) memory.forget(lane, column + i, 2);
     });
   }
 }
