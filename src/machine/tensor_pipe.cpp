@@ -106,6 +106,19 @@ std::size_t TensorPipe<D>::in_flight_for(std::uint32_t rank, std::uint32_t offse
 }
 
 template <class D>
+bool TensorPipe<D>::end_barrier(std::uint32_t rank, std::uint32_t offset) {
+  for (const TensorCommit& commit : commits_) {
+    if (commit.barrier.rank == rank && commit.barrier.offset == offset &&
+        std::any_of(ops_.begin(), ops_.end(), [&](const auto& op) { return is_tracked(*op, commit); })) {
+      return false;
+    }
+  }
+  while (complete_next(rank, offset)) {
+  }
+  return true;
+}
+
+template <class D>
 void TensorPipe<D>::step() {
   for (std::size_t i = commits_.size(); i-- > 0;) {
     if (random_() % sloth_ == 0) complete(i);

@@ -86,6 +86,9 @@ class TensorPipe {
   // Completes the oldest commit that signals this mbarrier; false when there is none.
   bool complete_next(std::uint32_t rank, std::uint32_t offset);
   std::size_t in_flight_for(std::uint32_t rank, std::uint32_t offset) const;
+  // The mbarrier is about to end: commits that signal it, and of which all operations have completed, arrive there.
+  // False when one tracks an operation in flight.
+  bool end_barrier(std::uint32_t rank, std::uint32_t offset);
   // Random legal progress.
   void step();
   // An operation in flight that uses tensor memory in these columns of a CTA; null: none.

@@ -87,11 +87,11 @@ void step_inval(Warp<D>& warp, const Op<D>& op) {
   for_lanes(w.mask(), [&](unsigned lane) {
     if (w.is_stopped()) return;
     SharedPlace place;
-    const Mbarrier* barrier = mbarrier_at(w, address[lane], true, lane, place);
-    if (barrier == nullptr) return;
-    if (w.cta().cluster().tensor_pipe().in_flight_for(place.rank, place.offset) != 0) {
-      return misuse(w, lane, place, "it ends while a `tcgen05.commit` that signals it is in flight");
+    if (mbarrier_at(w, address[lane], true, lane, place) == nullptr) return;
+    if (!w.cta().cluster().tensor_pipe().end_barrier(place.rank, place.offset)) {
+      return misuse(w, lane, place, "it ends while a `tcgen05.commit` that signals it tracks operations in flight");
     }
+    const Mbarrier* const barrier = w.cta().mbarrier(place.offset);
     const std::uint64_t word = barrier->word(), phase = barrier->phase;
     w.cta().remove_mbarrier(place.offset);
     Store<D>& shared = w.cta().shared();

@@ -200,6 +200,15 @@ TEST(Tcgen05Pipe, ABlockThatExitsUnderACopyIsAFinding) {
   EXPECT_NE(ran.message().find("exits while the operation issued here is in flight"), std::string::npos);
 }
 
+TEST(Tcgen05Pipe, AnMbarrierThatEndsUnderACopyIsAFinding) {
+  const auto ran = test::run_both(
+      kernel_of(prepared(copy("128x128b", kPlain) +
+                         "@%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n"
+                         "@%p0 mbarrier.inval.shared::cta.b64 [%bar];\n")));
+  EXPECT_EQ(ran.code(), "machine.mbarrier") << ran.message();
+  EXPECT_NE(ran.message().find("tracks operations in flight"), std::string::npos) << ran.message();
+}
+
 TEST(Tcgen05Pipe, ACopyByManyThreadsIsAFinding) {
   const auto ran = test::run_both(kernel_of(prepared("setp.lt.u32 %p0, %t, 32;\n" + copy("128x128b", kPlain))));
   EXPECT_EQ(ran.code(), "machine.tensor-issue") << ran.message();

@@ -78,13 +78,11 @@ TEST(Tcgen05Commit, WithoutAnMbarrierIsAFinding) {
   EXPECT_NE(ran.code(), "");
 }
 
-TEST(Tcgen05Commit, InFlightWhenItsMbarrierEndsIsAFinding) {
-  Kernel kernel = cluster_of(1, 1,
-                             "@%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];\n"
-                             "@%p2 mbarrier.inval.shared::cta.b64 [%r1];\n");
-  const auto ran = test::run_both(kernel);
-  EXPECT_EQ(ran.code(), "machine.mbarrier") << ran.message();
-  EXPECT_NE(ran.message().find("`tcgen05.commit`"), std::string::npos) << ran.message();
+TEST(Tcgen05Commit, OfNothingInFlightArrivesBeforeItsMbarrierEnds) {
+  const auto ran = test::run_both(cluster_of(1, 2,
+                                             "@%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster"
+                                             ".b64 [%r1];\n@%p2 mbarrier.inval.shared::cta.b64 [%r1];\n"));
+  EXPECT_EQ(ran.code(), "") << ran.message();
 }
 
 }  // namespace
