@@ -16,7 +16,8 @@ NO_GPU, SKIPPED = 4, 77
 
 def pairs(extra):
     for ptx in sorted(ROOT.glob("suite/*/sm_*/*.ptx")) + sorted(ROOT.glob("tests/corpus/*/sm_*/*.ptx")):
-        yield ptx.parent.parent, ptx
+        if not ptx.parent.name.startswith("sm_10"):  # code for Blackwell runs on no card that this is used with
+            yield ptx.parent.parent, ptx
     # More PTX for the corpus' tasks, from a folder with one level of targets: NAME.ptx and NAME_unaligned.ptx.
     for ptx in sorted(pathlib.Path(extra).glob("*.ptx")) if extra else []:
         task = ROOT / "tests/corpus" / ptx.stem.removesuffix("_unaligned")
