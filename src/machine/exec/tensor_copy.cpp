@@ -29,12 +29,13 @@ struct Shape {
   unsigned dims = 1;
   bool is_multicast = false;
   bool is_tile_wide = false, is_barrier_wide = false;  // 64-bit addresses
+  bool is_paired = false;                              // the mbarrier may be the other CTA's of the pair
   ReduceOp op = ReduceOp::Add;
 
   std::uint32_t pack() const {
     return static_cast<std::uint32_t>(route) | static_cast<std::uint32_t>(mode) << 2 | dims << 4 |
            (is_multicast ? 1u << 8 : 0) | (is_tile_wide ? 1u << 9 : 0) | (is_barrier_wide ? 1u << 10 : 0) |
-           static_cast<std::uint32_t>(op) << 16;
+           (is_paired ? 1u << 11 : 0) | static_cast<std::uint32_t>(op) << 16;
   }
   static Shape unpack(std::uint32_t aux) {
     return {static_cast<Route>(aux & 3),
@@ -43,6 +44,7 @@ struct Shape {
             (aux >> 8 & 1) != 0,
             (aux >> 9 & 1) != 0,
             (aux >> 10 & 1) != 0,
+            (aux >> 11 & 1) != 0,
             static_cast<ReduceOp>(aux >> 16)};
   }
   unsigned coordinates() const { return mode == TensorMode::Gather4 ? 5 : dims; }
@@ -172,11 +174,11 @@ std::uint64_t global_map(const Request& request) { return space_of(request.map) 
 
 template <class D>
 void load_into(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, const Request& request,
-               std::uint64_t rank_base, unsigned lane) {
+               std::uint64_t rank_base, std::uint64_t barrier_base, unsigned lane) {
   const std::uint32_t size = extent_of(plan, request.access.shared);
   const auto tile = shared_bytes(w, rank_base | request.access.shared, size, kTensorTileAlignment, lane, "writes");
   SharedPlace barrier;
-  if (!tile || mbarrier_at(w, rank_base | request.barrier, false, lane, barrier) == nullptr) return;
+  if (!tile || mbarrier_at(w, barrier_base | request.barrier, false, lane, barrier) == nullptr) return;
   AsyncOp<D> op;
   op.kind = AsyncKind::TensorCopy;
   const bool is_tf32 = map.type == TensorType::Tf32 || map.type == TensorType::Tf32Ftz;
@@ -187,22 +189,27 @@ void load_into(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, cons
   if (add_pieces(w, map, plan, tile->rank, true, op, lane)) w.cta().cluster().agent().issue(w, lane, std::move(op));
 }
 
-// The tile and its mbarrier lie in one CTA, those of a multicast in each of its CTAs, at the same offsets.
+// The tile and its mbarrier lie in one CTA, those of a multicast in each of its CTAs, at the same offsets. Of a pair,
+// the mbarrier lies in the CTA with the parity of the rank that is named, for each tile in its own pair.
 template <class D>
-void load_tile(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, Request request, bool is_multicast,
+void load_tile(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, Request request, const Shape& shape,
                unsigned lane) {
   constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kRankShift) - 1;
   Cluster<D>& cluster = w.cta().cluster();
-  const std::uint64_t rank_base = request.tile & ~kOffsetMask;
-  const bool is_split = rank_base != (request.barrier & ~kOffsetMask);
+  const auto tile_rank = static_cast<std::uint32_t>(request.tile >> kRankShift);
+  const auto barrier_rank = static_cast<std::uint32_t>(request.barrier >> kRankShift);
   request.barrier &= kOffsetMask;
-  if (!is_multicast) {
-    if (is_split) {
+  const auto load = [&](std::uint32_t rank) {
+    const std::uint32_t barrier = shape.is_paired ? (rank & ~1U) | (barrier_rank & 1) : rank;
+    load_into(w, map, plan, request, std::uint64_t{rank} << kRankShift, std::uint64_t{barrier} << kRankShift, lane);
+  };
+  if (!shape.is_multicast) {
+    if (shape.is_paired ? tile_rank / 2 != barrier_rank / 2 : tile_rank != barrier_rank) {
       return w.fault(kTensorCopy, w.thread_name(lane) +
-                                      " writes the shared memory of one block and signals an "
-                                      "mbarrier of another");
+                                      " writes the shared memory of one block and signals an mbarrier of another" +
+                                      (shape.is_paired ? " that is not of its pair" : ""));
     }
-    return load_into(w, map, plan, request, rank_base, lane);
+    return load(tile_rank);
   }
   if (request.ranks == 0 || request.ranks >> cluster.size() != 0) {
     return w.fault(kTensorCopy, w.thread_name(lane) + " multicasts to the ranks of mask " +
@@ -210,7 +217,7 @@ void load_tile(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, Requ
                                     std::to_string(cluster.size()));
   }
   for (std::uint32_t rank = 0; rank < cluster.size() && !w.is_stopped(); ++rank) {
-    if ((request.ranks >> rank & 1) != 0) load_into(w, map, plan, request, std::uint64_t{rank} << kRankShift, lane);
+    if ((request.ranks >> rank & 1) != 0) load(rank);
   }
 }
 
@@ -251,7 +258,7 @@ void copy_tile(WarpRun<D>& w, const Shape& shape, Request request, unsigned lane
   std::optional<Reduction> reduction;
   switch (shape.route) {
     case Route::Load:
-      return load_tile(w, *map, *plan, request, shape.is_multicast, lane);
+      return load_tile(w, *map, *plan, request, shape, lane);
     case Route::Reduce:
       reduction = reduction_of(shape.op, map->type);
       if (!reduction) {
@@ -316,13 +323,10 @@ unsigned dims_of(const ptx::Instr& instr) {
 template <class D>
 StepFn<D> select_copy(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op, Route route) {
   const auto mode = mode_of(instr);
-  if (!mode || instr.has(Mod::cta_group_2)) {
-    ctx.unmodelled(mode ? "copies for a pair of blocks" : "im2col copies along W");
-    return nullptr;
-  }
+  if (!mode) return ctx.unmodelled("im2col copies along W"), nullptr;
   Shape shape;
   shape.route = route, shape.mode = *mode, shape.dims = dims_of(instr);
-  shape.is_multicast = instr.has(Mod::multicast_cluster);
+  shape.is_multicast = instr.has(Mod::multicast_cluster), shape.is_paired = instr.has(Mod::cta_group_2);
   if (route == Route::Reduce) shape.op = reduce_op_of(instr);
   // Loads name the tile first, stores the map.
   const Operand& map = instr.operands[route == Route::Load ? 1 : 0];

@@ -26,6 +26,7 @@ struct Kernel {
   std::function<void(TensorMap&)> change = {};
   std::uint32_t ctas = 1;
   std::string head = "";  // instead of the guard that leaves thread 0 alone
+  std::string target = "sm_90a";
 };
 
 struct Ran {
@@ -45,7 +46,8 @@ struct Ran {
 constexpr std::uint64_t kOutBytes = 16384;
 
 std::string text_of(const Kernel& kernel) {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n"
+  return ".version 9.0\n.target " + kernel.target +
+         "\n.address_size 64\n"
          ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 tensor, .param .u64 maps, .param .u64 out) {\n"
          ".reg .b64 %map, %tensor, %at, %out, %rd<16>;\n.reg .b32 %tile, %bar, %t, %r<16>;\n.reg .b16 %h<4>;\n"
          ".reg .pred %p<8>;\n.shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n"
@@ -238,6 +240,52 @@ TEST(TensorCopy, OneCopyReachesEveryBlockOfItsMask) {
   ASSERT_EQ(ran.message(), "");
   EXPECT_EQ(ran.word<std::uint32_t>(5), 4u * 64 + 37);
   EXPECT_EQ(ran.word<std::uint32_t>(256 + 5), 4u * 64 + 37);
+}
+
+// Both blocks of a pair load a tile of their own, and the first one's mbarrier counts the bytes of both; a multicast
+// for a pair signals the mbarrier of that parity once for each tile.
+std::string paired(const std::string& load, const std::string& barrier_rank) {
+  return "mov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p3, %r3, 0;\nand.pred %p4, %p0, %p3;\n"
+         "@%p4 mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 2048;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+         "@!%p0 bra DONE;\nmapa.shared::cluster.u32 %r8, %bar, " +
+         barrier_rank + ";\nmov.u32 %r1, 32;\nshl.b32 %r2, %r3, 2;\nmov.u16 %h1, 3;\n" + load;
+}
+const std::string kPairedWait =
+    std::string("@!%p3 bra WAITED;\n") + kWait +
+    "WAITED:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nmov.u32 %r3, %cluster_ctarank;\n"
+    "mul.wide.u32 %rd2, %r3, 1024;\nadd.u64 %out, %out, %rd2;\n" +
+    kDump + "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+constexpr const char* kPairedLoad =
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%tile], "
+    "[%map, {%r1, %r2}], [%r8];\n";
+
+TEST(TensorCopy, BlocksOfAPairSignalOneBarrier) {
+  Kernel kernel{.body = paired(kPairedLoad, "0"), .after = kPairedWait, .ctas = 2, .head = "\n", .target = "sm_100a"};
+  const Ran ran = run_both(kernel);
+  ASSERT_EQ(ran.message(), "");
+  EXPECT_EQ(ran.word<std::uint32_t>(5), 37u);
+  EXPECT_EQ(ran.word<std::uint32_t>(256 + 5), 4u * 64 + 37);
+  kernel.body = paired(
+      "@!%p3 bra DONE;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::"
+      "2 "
+      "[%tile], [%map, {%r1, %r2}], [%r8], %h1;\n",
+      "0");
+  const Ran multicast = run_both(kernel);
+  ASSERT_EQ(multicast.message(), "");
+  EXPECT_EQ(multicast.word<std::uint32_t>(5), 37u);
+  EXPECT_EQ(multicast.word<std::uint32_t>(256 + 5), 37u);
+}
+
+TEST(TensorCopy, APairSignalsNoBarrierOfAnother) {
+  Kernel kernel{.body = paired("@%p3 mapa.shared::cluster.u32 %r8, %bar, 2;\n" + std::string(kPairedLoad), "0"),
+                .after = kPairedWait,
+                .ctas = 4,
+                .head = "\n",
+                .target = "sm_100a"};
+  const Ran ran = run_both(kernel);
+  EXPECT_EQ(ran.code(), "machine.tensor-copy");
+  EXPECT_THAT(ran.message(), HasSubstr("not of its pair"));
 }
 
 std::string finding(const std::string& body, std::function<void(TensorMap&)> change = {},
