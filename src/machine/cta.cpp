@@ -10,9 +10,31 @@
 
 namespace plumb::machine {
 
+namespace {
+
+// Of all allocations of tensor memory in the text.
+std::uint32_t tensor_columns(const ptx::Module& module) {
+  std::uint64_t columns = 0;
+  for (const ptx::Function& function : module.functions) {
+    for (const ptx::Instr& instr : function.instrs) {
+      if (instr.form != ptx::Form::Tcgen05Alloc) continue;
+      const ptx::Operand& count = instr.operands[1];
+      columns += count.kind == ptx::Operand::Kind::Int ? static_cast<std::uint64_t>(count.integer) : kTensorColumns;
+    }
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(columns, kTensorColumns));
+}
+
+}  // namespace
+
 template <class D>
 Cta<D>::Cta(Cluster<D>& cluster, const Decoded<D>& program, D& dom, RunShared& shared, std::uint32_t rank)
-    : cluster_(cluster), program_(program), dom_(dom), run_(shared), rank_(rank) {
+    : cluster_(cluster),
+      program_(program),
+      dom_(dom),
+      run_(shared),
+      rank_(rank),
+      tensor_memory_(tensor_columns(*program.module)) {
   const std::uint64_t threads = shared.launch->block.count();
   const auto warps = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<WarpRun<D>>(*this, program, dom, i));

@@ -71,11 +71,11 @@ std::string TensorMemory<D>::why_not(std::uint32_t lane, std::uint32_t lanes, st
   return {};
 }
 
-// From the last column down: nothing says where the hardware places an allocation, and a program that takes column 0
-// for granted is found out.
+// From the last columns down: nothing says where the hardware places an allocation, and a program that takes column 0
+// or an alignment for granted is found out.
 template <class D>
 std::optional<std::uint32_t> TensorMemory<D>::room(std::uint32_t columns) const {
-  for (std::uint32_t end = kTensorColumns; end >= columns; end -= columns) {
+  for (std::uint32_t end = end_; end >= columns; end -= kTensorUnit) {
     const std::uint32_t first = end - columns;
     const bool is_free = std::none_of(allocations_.begin(), allocations_.end(), [&](const TensorAllocation& each) {
       return each.column < end && first < each.column + each.columns;

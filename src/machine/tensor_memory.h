@@ -49,6 +49,11 @@ struct PairCall {
 template <class D>
 class TensorMemory {
  public:
+  // `asked`: the columns of all allocations in the program's text. As long as they leave room, allocations lie where no
+  // power of two divides their column but the unit.
+  explicit TensorMemory(std::uint32_t asked)
+      : end_(asked + kTensorUnit <= kTensorColumns ? kTensorColumns - kTensorUnit : kTensorColumns) {}
+
   // As at the start of a CTA: nothing is allocated, and everyone may allocate.
   void reset();
 
@@ -86,6 +91,7 @@ class TensorMemory {
     return (std::size_t{lane} * kTensorColumns + column) * kCellBytes;
   }
 
+  std::uint32_t end_;
   std::vector<std::byte> bytes_;   // empty until the first allocation
   std::vector<domain::Tag> tags_;  // in domains with tags
   std::vector<TensorAllocation> allocations_;

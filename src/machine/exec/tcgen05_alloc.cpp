@@ -136,6 +136,12 @@ bool finish_alloc(WarpRun<D>& w, const Op<D>& op) {
   if (!columns) return true;
   TensorMemory<D>& memory = w.cta().tensor_memory();
   std::optional<std::uint32_t> column = memory.room(*columns);
+  if (!column && memory.free_columns() >= *columns) {
+    w.unmodelled("an allocation of " + std::to_string(*columns) + " columns of tensor memory, of which " +
+                 std::to_string(memory.free_columns()) +
+                 " are free in pieces: where the hardware has room is not known");
+    return true;
+  }
   if (group_of(op) == 2) {
     const std::uint32_t peer = w.cta().rank() ^ 1;
     const std::optional<std::uint32_t> had = memory.call.column;

@@ -207,13 +207,6 @@ StepFn<D> Meaning<ptx::Form::Tcgen05Cp>::select(DecodeContext& ctx, const Instr&
   return &step_copy<D>;
 }
 
-template <class D>
-StepFn<D> Meaning<ptx::Form::Tcgen05Shift>::select(DecodeContext& ctx, const Instr&, Op<D>&) {
-  ctx.unmodelled("which way `tcgen05.shift.down` moves the rows");
-  return nullptr;
-}
-
 PLUMB_INSTANTIATE_MEANING(Tcgen05Cp)
-PLUMB_INSTANTIATE_MEANING(Tcgen05Shift)
 
 }  // namespace plumb::machine

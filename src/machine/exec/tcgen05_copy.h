@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meanings of copies from shared to tensor memory, and of shifts in it.
+// The meaning of copies from shared to tensor memory.
 #pragma once
 
 #include "machine/meaning.h"
@@ -7,6 +7,5 @@
 namespace plumb::machine {
 
 PLUMB_MEANING(Tcgen05Cp)
-PLUMB_MEANING(Tcgen05Shift)
 
 }  // namespace plumb::machine

@@ -251,12 +251,12 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"MiddleOfAQuarter", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%c0}, [%mine_t+1048576];\n",
                "machine.tensor-memory", "names lane 112 of tensor memory; it reaches lanes 96 to 127, from lane 96"},
         Misuse{"NotAllocated", "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%c0, %c1, %c2, %c3}, [%mine_t+-2];\n",
-               "machine.tensor-memory", "of which 382 is not allocated; 384 to 511 are"},
-        Misuse{"PastTheLastColumn", "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%c0, %c1}, [%mine_t+127];\n",
+               "machine.tensor-memory", "of which 350 is not allocated; 352 to 479 are"},
+        Misuse{"PastTheLastColumn", "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%c0, %c1}, [%mine_t+159];\n",
                "machine.tensor-memory", "columns 511 to 512 of 512"},
         Misuse{"AddressDiffers", "add.u32 %r1, %mine_t, %t;\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%c0}, [%r1];\n",
                "machine.tensor-memory",
-               "differs between lanes 0 and 1 of warp 3: lane 96, column 480 and lane 96, column 481"},
+               "differs between lanes 0 and 1 of warp 3: lane 96, column 448 and lane 96, column 449"},
         Misuse{"LanesAreMissing",
                "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 0;\n"
                "@%p1 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%c0}, [%mine_t];\n",
@@ -264,12 +264,12 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{
             "DeallocOfAnotherSize", "@%p7 bra RELEASED;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 64;\n",
             "machine.tensor-alloc",
-            "64 columns at lane 0, column 384 are given back, which no `tcgen05.alloc` of the block returned; it has "
-            "128 from column 384"},
+            "64 columns at lane 0, column 352 are given back, which no `tcgen05.alloc` of the block returned; it has "
+            "128 from column 352"},
         Misuse{"DeallocOfAnotherPlace",
                "add.u32 %r1, %base, 32;\n@%p7 bra RELEASED;\n"
                "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 128;\n",
-               "machine.tensor-alloc", "column 416 are given back"},
+               "machine.tensor-alloc", "column 384 are given back"},
         Misuse{"DeallocTwice", "@%p7 bra RELEASED;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 128;\n",
                "machine.tensor-alloc", "are given back, which no"},
         Misuse{"NeverGivenBack", "ret;\n", "machine.tensor-alloc",
@@ -319,6 +319,39 @@ TEST(Tcgen05Memory, AnAllocationWaitsUntilAnotherWarpGivesColumnsBack) {
   EXPECT_EQ(ran.code(), "") << ran.message();
 }
 
+TEST(Tcgen05Memory, AnAllocationStartsAtNoMultipleOfItsSize) {
+  for (const unsigned columns : {64U, 128U, 256U}) {
+    const std::string count = std::to_string(columns);
+    const auto ran = test::run_both(kernel_of(with_tensor_memory("st.global.b32 [%out], %base;\n", count.c_str()), 1));
+    ASSERT_EQ(ran.code(), "") << ran.message();
+    EXPECT_NE(ran.out[0] % columns, 0u);
+    EXPECT_EQ(ran.out[0] % 32, 0u);
+  }
+}
+
+TEST(Tcgen05Memory, AllocationsThatFillEverythingFindRoom) {
+  const auto ran = test::run_both(kernel_of(
+      ".shared .align 4 .b32 places[2];\nmov.u32 %r2, places;\n"
+      "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2], 256;\n"
+      "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2+4], 256;\n"
+      "ld.shared.b32 %r3, [%r2];\nld.shared.b32 %r4, [%r2+4];\nadd.u32 %r5, %r3, %r4;\nst.global.b32 [%out], %r5;\n"
+      "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 256;\n"
+      "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 256;\n",
+      1, 32));
+  ASSERT_EQ(ran.code(), "") << ran.message();
+  EXPECT_EQ(ran.out[0], 256u);
+}
+
+TEST(Tcgen05Memory, AnAllocationThatFitsOnlyInPiecesIsUnmodelled) {
+  const auto ran =
+      test::run_both(kernel_of(".shared .align 4 .b32 place;\nmov.u32 %r1, 0;\nAGAIN:\n"
+                               "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [place], 128;\n"
+                               "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra AGAIN;\n",
+                               1, 32));
+  EXPECT_EQ(ran.code(), "machine.unmodelled");
+  EXPECT_NE(ran.message().find("of which 128 are free in pieces"), std::string::npos) << ran.message();
+}
+
 // Two blocks, each with one warp; `body` finds its rank in %r1.
 Kernel pair_of(const std::string& body) {
   Kernel kernel = kernel_of(
@@ -334,7 +367,7 @@ TEST(Tcgen05Memory, APairAllocatesTheSameColumnsTogether) {
               "tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r2, 64;\n"));
   ASSERT_EQ(ran.code(), "") << ran.message();
   EXPECT_EQ(ran.out[0], ran.out[1]);
-  EXPECT_EQ(ran.out[0], 448u);
+  EXPECT_EQ(ran.out[0], 416u);
 }
 
 TEST(Tcgen05Memory, AnAllocationOfAPairWaitsForTheOtherBlock) {
