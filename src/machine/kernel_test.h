@@ -31,6 +31,7 @@ struct Kernel {
   Options options = {.workers = 1};
   Dim3 cluster = {};
   std::string directives = {};  // of the entry
+  std::string version = "8.7";
 };
 
 struct Ran {
@@ -47,7 +48,7 @@ struct Ran {
 };
 
 inline std::string kernel_text(const Kernel& kernel) {
-  return ".version 8.7\n.target " + kernel.target + "\n.address_size 64\n" + kernel.before +
+  return ".version " + kernel.version + "\n.target " + kernel.target + "\n.address_size 64\n" + kernel.before +
          ".visible .entry k(.param .u64 in, .param .u64 out) " + kernel.directives +
          "{\n"
          ".reg .b64 %rd<32>, %in, %out, %mine;\n.reg .b32 %r<32>, %t;\n.reg .b16 %h<16>;\n.reg .pred %p<8>;\n"

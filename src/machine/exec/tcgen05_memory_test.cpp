@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves between registers and tensor memory. What a shape moves is derived here from the cell: which thread and
 // register hold it; the machine derives it from the thread.
-#include <algorithm>
+#include <array>
 
 #include "machine/kernel_test.h"
 
@@ -183,6 +183,47 @@ TEST(Tcgen05Memory, UnpackingWritesTheHalvesBackToTwoColumns) {
   EXPECT_EQ(ran.out[0], 0x20001u);
   EXPECT_EQ(ran.out[1], 0x40003u);
 }
+
+// -- Reductions of what is loaded. ------------------------------------------------------------------------------------
+struct Reduction {
+  const char* modifiers;
+  std::array<std::uint32_t, 4> words;
+  std::uint32_t wanted;
+};
+
+class Tcgen05LdRed : public testing::TestWithParam<Reduction> {};
+
+TEST_P(Tcgen05LdRed, GivesTheWordsAndTheirReduction) {
+  const Reduction& reduction = GetParam();
+  std::string body;
+  for (unsigned i = 0; i < 4; ++i) {
+    body += "mov.b32 %c" + std::to_string(i) + ", " + std::to_string(reduction.words[i]) + ";\n";
+  }
+  body += "tcgen05.st.sync.aligned.32x32b.x4.b32 [%mine_t], " + registers(4) +
+          ";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.32x32b.x4." + reduction.modifiers + " " +
+          registers(4, 10) + ", %c14, [%mine_t];\ntcgen05.wait::ld.sync.aligned;\n" + put_out(5, 10);
+  Kernel kernel = kernel_of(with_tensor_memory(body), 5 * 128);
+  kernel.target = "sm_103a", kernel.version = "8.8";
+  const auto ran = test::run_both(kernel);
+  ASSERT_EQ(ran.code(), "") << ran.message();
+  for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(ran.out[5 * 77 + i], reduction.words[i]);
+  EXPECT_EQ(ran.out[5 * 77 + 4], reduction.wanted) << reduction.modifiers;
+}
+
+constexpr std::uint32_t kOne = 0x3f800000, kMinusTwo = 0xc0000000, kThree = 0x40400000, kMinusFour = 0xc0800000;
+constexpr std::uint32_t kFour = 0x40800000, kNan = 0x7fc00001, kCanonicalNan = 0x7fffffff;
+
+INSTANTIATE_TEST_SUITE_P(All, Tcgen05LdRed,
+                         testing::Values(Reduction{"max.f32", {kOne, kMinusTwo, kThree, kMinusFour}, kThree},
+                                         Reduction{"min.f32", {kOne, kMinusTwo, kThree, kMinusFour}, kMinusFour},
+                                         Reduction{"max.abs.f32", {kOne, kMinusTwo, kThree, kMinusFour}, kFour},
+                                         Reduction{"min.abs.f32", {kThree, kMinusTwo, kThree, kMinusFour}, 0x40000000},
+                                         Reduction{"max.f32", {kOne, kNan, kThree, kMinusFour}, kThree},
+                                         Reduction{"max.NaN.f32", {kOne, kNan, kThree, kMinusFour}, kCanonicalNan},
+                                         Reduction{"max.u32", {5, 0xffffffff, 7, 1}, 0xffffffff},
+                                         Reduction{"min.u32", {5, 0xffffffff, 7, 1}, 1},
+                                         Reduction{"max.s32", {5, 0xffffffff, 7, 1}, 7},
+                                         Reduction{"min.s32", {5, 0xffffffff, 7, 1}, 0xffffffff}));
 
 // -- When moves take effect. ------------------------------------------------------------------------------------------
 TEST(Tcgen05Memory, AStoreIsNotThereBeforeItsWait) {
