@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels for tensor memory that Triton's own code does not look like (tests/tensor): majors, swizzles, kinds, `.ws`,
+// rows in half of the lanes, pairs of blocks, a product that is an operand of the next. Each leaves the numbers of its
+// Triton source, is the same function, and is caught when one line is changed.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/file.h"
+#include "prove/prove.h"
+#include "session/run.h"
+#include "task/task.h"
+
+namespace plumb::session {
+namespace {
+
+const std::filesystem::path kKernels = std::filesystem::path(PLUMB_SOURCE_DIR) / "tests" / "tensor";
+
+std::filesystem::path path_of(const std::string& name) { return kKernels / name / (name + ".ptx"); }
+
+class TensorKernel : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const std::string name = GetParam();
+    Findings findings;
+    task_ = task::load_task(kKernels / name, findings);
+    candidate_ = prove::load_candidate(path_of(name), findings);
+    ASSERT_TRUE(task_ && candidate_) << render(findings, false);
+  }
+
+  std::optional<task::Task> task_;
+  std::optional<prove::Candidate> candidate_;
+};
+
+TEST_P(TensorKernel, LeavesTheNumbersOfItsSource) {
+  for (const std::optional<std::uint64_t> schedule : {std::optional<std::uint64_t>(), {5}}) {
+    RunOptions options;
+    options.shape = task_->prove_shapes.back();
+    options.has_spec = true;
+    options.schedule = schedule;
+    const RunOutcome outcome = run(*task_, *candidate_, options);
+    EXPECT_TRUE(outcome.holds()) << to_text(outcome, false);
+    EXPECT_GT(outcome.mma_macs, 0u);
+  }
+}
+
+TEST_P(TensorKernel, IsTheSameFunction) {
+  const prove::Outcome outcome = prove::prove(*task_, *candidate_, {});
+  EXPECT_NE(outcome.verdict, prove::Verdict::Different) << prove::to_text(outcome, false);
+  EXPECT_EQ(outcome.contract, prove::Contract::Kept) << prove::to_text(outcome, false);
+  for (const Finding& finding : outcome.findings.list()) {
+    if (finding.severity != Severity::Error) continue;
+    EXPECT_TRUE(finding.code->id.starts_with("schedule.")) << render(finding, false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Own, TensorKernel,
+                         testing::Values("row_major_128", "half_sums", "tf32_columns", "bytes_ws", "bytes_32",
+                                         "integers", "chain", "update", "ring", "pair_256", "pair_128"),
+                         [](const auto& row) { return std::string(row.param); });
+
+// One change, the code of the finding that it must get, and what stands where the finding points.
+struct Change {
+  const char* name;
+  const char* kernel;
+  const char* from;
+  const char* to;
+  const char* code;
+  const char* place = "";
+  unsigned nth = 0;
+};
+
+class TensorMutant : public testing::TestWithParam<Change> {};
+
+TEST_P(TensorMutant, IsCaught) {
+  const Change& change = GetParam();
+  Findings findings;
+  const std::optional<task::Task> task = task::load_task(kKernels / change.kernel, findings);
+  std::optional<std::string> text = read_file(path_of(change.kernel), findings);
+  ASSERT_TRUE(task && text) << render(findings, false);
+  std::size_t at = text->find(change.from);
+  for (unsigned i = 0; i < change.nth && at != std::string::npos; ++i) at = text->find(change.from, at + 1);
+  ASSERT_NE(at, std::string::npos) << change.from;
+  text->replace(at, std::string(change.from).size(), change.to);
+  const std::filesystem::path path = path_of(change.kernel);
+  const auto candidate = prove::make_candidate(std::make_shared<Source>(path.string(), *text), path, findings);
+  ASSERT_TRUE(candidate) << render(findings, false);
+  prove::Options options;
+  options.witness_seconds = 0.1;
+  options.shapes = {task->prove_shapes.back()};
+  const prove::Outcome outcome = prove::prove(*task, *candidate, options);
+  EXPECT_FALSE(outcome.holds());
+  bool is_found = false;
+  for (const Finding& finding : outcome.findings.list()) {
+    if (finding.code->id != change.code) continue;
+    const std::string_view here =
+        finding.place.source ? finding.place.source->slice(finding.place.span) : std::string_view();
+    is_found = is_found || here.find(change.place) != std::string_view::npos;
+  }
+  EXPECT_TRUE(is_found) << change.code << " at " << change.place << "\n" << prove::to_text(outcome, false);
+}
+
+constexpr const char* kDiffers = "prove.element-differs";
+constexpr const char* kMissing = "prove.element-missing";
+constexpr const char* kMatrix = "machine.matrix-descriptor";
+constexpr const char* kInstruction = "machine.instruction-descriptor";
+constexpr const char* kDescriptor = "0x4000404000010000";
+
+INSTANTIATE_TEST_SUITE_P(
+    Own, TensorMutant,
+    testing::Values(
+        Change{"StepTooLong", "row_major_128", "add.s64 %da, %da, 2;", "add.s64 %da, %da, 0;", kDiffers},
+        Change{"AddsToNothing", "row_major_128", "setp.eq.u32 %adds", "setp.ne.u32 %adds", kMissing},
+        Change{"HopperDescriptor", "row_major_128", kDescriptor, "0x4000004000010000", kMatrix, "tcgen05.mma"},
+        Change{"NoSuchSwizzle", "row_major_128", kDescriptor, "0x6000404000010000", kMatrix, "tcgen05.mma"},
+        Change{"WrongSwizzle", "row_major_128", kDescriptor, "0x8000404000010000", kMatrix, "tcgen05.mma"},
+        Change{"StrideOfFourRows", "row_major_128", kDescriptor, "0x4000402000010000", kDiffers},
+        Change{"CarryIntoTheStride", "row_major_128", kDescriptor, "0x4000404040010000", kMatrix, "tcgen05.mma"},
+        Change{"PlainSwizzleOfTf32", "tf32_columns", "0x2000402000800000", "0x4000402000800000", kMatrix,
+               "tcgen05.mma"},
+        Change{"OffsetsExchanged", "tf32_columns", "0x2000402000800000", "0x2000408000200000", kDiffers},
+        Change{"StepOutOfTheRow", "bytes_32", "or.b64 %da, %da, %dlo;", "or.b64 %da, %da, %dlo;  add.s64 %da, %da, 1;",
+               kMatrix, "tcgen05.mma"},
+        Change{"WrongTypeOfB", "row_major_128", "0x8100490", "0x8100890", kInstruction, "tcgen05.mma"},
+        Change{"SparseBit", "row_major_128", "0x8100490", "0x8100494", kInstruction, "tcgen05.mma"},
+        Change{"NegatedA", "row_major_128", "0x8100490", "0x8102490", kDiffers},
+        Change{"NegatedIntegers", "integers", "0x80804a0", "0x80824a0", kInstruction, "tcgen05.mma"},
+        Change{"HalfOfTheRows", "row_major_128", "0x8100490", "0x4100490", kMissing},
+        Change{"RowsOfOneBlock", "pair_256", "0x10200490", "0x04200490", kInstruction, "tcgen05.mma"},
+        Change{"WithoutWs", "bytes_ws", "tcgen05.mma.ws", "tcgen05.mma", kInstruction, "tcgen05.mma"},
+        Change{"OtherLanes", "update", "%tm, 0x100000", "%tm, 0x200000", "machine.tensor-operand", "tcgen05.mma"},
+        Change{"AInOtherLanes", "update", "%tm, 0x100020", "%tm, 0x20", "machine.tensor-operand", "tcgen05.mma"},
+        Change{"OtherScale", "update", "%adds, 2;", "%adds, 3;", kDiffers},
+        Change{"OtherColumnsOfA", "chain", "[%tm+72]", "[%tm+80]", kDiffers},
+        Change{"TooFewColumns", "row_major_128", "[%tp], 64", "[%tp], 32", "machine.tensor-memory", "tcgen05.mma"},
+        Change{"OtherQuarter", "row_major_128", "%wid, 21", "%wid, 20", "machine.tensor-memory", "tcgen05.ld"},
+        Change{"NobodyChosen", "row_major_128", "@!%elected bra joined;", "", "machine.tensor-issue", "tcgen05.mma"},
+        Change{"NeverCommitted", "row_major_128", "tcgen05.commit", "// tcgen05.commit", "machine.deadlock"},
+        Change{"NeverGivenBack", "row_major_128", "tcgen05.dealloc", "// tcgen05.dealloc", "machine.tensor-alloc",
+               "tcgen05.alloc"},
+        Change{"OtherBlockNotTold", "pair_256", "mov.u16 %both, 3", "mov.u16 %both, 1", "machine.deadlock"},
+        Change{"SameHalfOfB", "pair_128", "mul.lo.u32 %row, %rank, 32", "mul.lo.u32 %row, %rank, 0", kDiffers},
+        Change{"EachStepForgets", "ring", "setp.ne.u32 %acc, %ra, 0", "setp.ne.u32 %acc, %k, 0", kDiffers},
+        Change{"SwappedStore", "row_major_128", "st.global.v4.b32 [%gD+16], {%c4,%c5,%c6,%c7}",
+               "st.global.v4.b32 [%gD+16], {%c4,%c5,%c7,%c6}", kDiffers}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace plumb::session
