@@ -57,7 +57,8 @@ TEST_P(TensorKernel, IsTheSameFunction) {
 
 INSTANTIATE_TEST_SUITE_P(Own, TensorKernel,
                          testing::Values("row_major_128", "half_sums", "tf32_columns", "bytes_ws", "bytes_32",
-                                         "integers", "chain", "update", "ring", "pair_256", "pair_128"),
+                                         "integers", "chain", "update", "scaled", "sparse", "ring", "pair_256",
+                                         "pair_128"),
                          [](const auto& row) { return std::string(row.param); });
 
 // One change, the code of the finding that it must get, and what stands where the finding points.
@@ -133,6 +134,12 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"AInOtherLanes", "update", "%tm, 0x100020", "%tm, 0x20", "machine.tensor-operand", "tcgen05.mma"},
         Change{"OtherScale", "update", "%adds, 2;", "%adds, 3;", kDiffers},
         Change{"OtherColumnsOfA", "chain", "[%tm+72]", "[%tm+80]", kDiffers},
+        Change{"ScalesNeverCopied", "scaled", "tcgen05.cp", "// tcgen05.cp", "machine.tensor-operand", "tcgen05.mma"},
+        Change{"SameScalesAgain", "scaled", "0x28880010", "0x08880010", kDiffers},
+        Change{"ScalesOfOneQuarter", "scaled", "[%quarter+36], {%c0}", "[%quarter+36], {%wid}",
+               "machine.tensor-operand", "tcgen05.mma"},
+        Change{"ElementsOutOfOrder", "sparse", "%z, %c0, 4, 4;", "%z, %c0, 4, 0;", "machine.tensor-operand",
+               "tcgen05.mma"},
         Change{"TooFewColumns", "row_major_128", "[%tp], 64", "[%tp], 32", "machine.tensor-memory", "tcgen05.mma"},
         Change{"OtherQuarter", "row_major_128", "%wid, 21", "%wid, 20", "machine.tensor-memory", "tcgen05.ld"},
         Change{"NobodyChosen", "row_major_128", "@!%elected bra joined;", "", "machine.tensor-issue", "tcgen05.mma"},
