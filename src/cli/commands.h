@@ -22,6 +22,8 @@ void add_bench(CLI::App& app, Context& context);
 void add_baseline(CLI::App& app, Context& context);
 void add_profile(CLI::App& app, Context& context);
 void add_worker(CLI::App& app, Context& context);
+void add_suite(CLI::App& app, Context& context);
+void add_new_task(CLI::App& app, Context& context);
 
 // --json, which every command has.
 inline void add_json(CLI::App& command, Context& context) {

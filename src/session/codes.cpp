@@ -54,10 +54,18 @@ extern constexpr Code kUnknownForm{
     "session.unknown-form", "no instruction matches",
     "Search by opcode (`cp.async`), by a part of the syntax line, or by the form's name."};
 
+extern constexpr Code kNewTask{"session.new-task", "a description of a call makes no task",
+                               "Every parameter of the kernel without a default is described once: tensors as "
+                               "NAME='*bf16[M, K] out', scalars as\n"
+                               "NAME='i32 n', constexprs by their value. Nothing was written."};
+extern constexpr Code kSuite{"session.suite", "the suite cannot be run as asked",
+                             "A suite is a folder of tasks, NAME/task.toml, with lowerings in NAME/TARGET/*.ptx; its "
+                             "results are a file that `plumb suite --results` wrote."};
+
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kTool,      &kInput,  &kFileName,       &kPatch,
-                                         &kTarget,    &kEntry,  &kTensorMapOnGpu, &kArray,
-                                         &kArrayType, &kNoTask, &kUnknownCode,    &kUnknownForm};
+  static constexpr const Code* kAll[] = {&kTool,        &kInput,          &kFileName, &kPatch,     &kTarget,
+                                         &kEntry,       &kTensorMapOnGpu, &kArray,    &kArrayType, &kNoTask,
+                                         &kUnknownCode, &kUnknownForm,    &kNewTask,  &kSuite};
   return kAll;
 }
 

@@ -137,6 +137,43 @@ def test_run_holds_bf16_as_bits():
     same(plumb(*arguments, "--input", "gate_ptr=gate.npy").code, 2)
 
 
+def test_suite_proves_keeps_and_shows():
+    arguments = ["suite", os.path.join(SOURCE, "suite"), "--task", "vector_add", "--task", "cumsum", "--results", "r.json",
+                 "--html", "page.html", "--seed", "1"]
+    result = plumb(*arguments)
+    same(result.code, 0, result.out + result.err)
+    assert "1 of 1 lowerings hold" in result.out and "(kept" not in result.out, result.out
+    first = json.loads(read("r.json"))
+    same(first["without_lowering"], ["cumsum"])
+    same(first["rows"][0]["steps"]["prove"]["verdict"], "proved")
+    page = read("page.html")
+    assert page.startswith("<!doctype html>") and "vector_add" in page and "src=" not in page and "href=" not in page
+    # Nothing changed: nothing is proved again.
+    again = json.loads(plumb(*arguments, "--json").out)
+    same(again["rows"][0]["kept"], ["prove"])
+    same(again["rows"][0]["steps"], first["rows"][0]["steps"])
+    same(json.loads(plumb(*arguments, "--json", "--force").out)["rows"][0]["kept"], [])
+    same(plumb("suite", os.path.join(SOURCE, "suite"), "--task", "nothing").code, 2)
+    write("r.json", "[]")
+    same(plumb(*arguments).code, 2)
+    same(read("r.json"), "[]", "results that are none are left alone")
+
+
+def test_new_task_writes_a_task_that_runs():
+    kernel = os.path.join(SOURCE, "suite", "rmsnorm", "kernel.py") + ":rmsnorm"
+    arguments = ["new-task", kernel, "--out", "task", "--grid", "rows", "--shape", "rows=3,n_cols=50", "--arg",
+                 "x_ptr=*bf16[rows, n_cols]", "--arg", "w_ptr=*bf16[n_cols]", "--arg", "out_ptr=*bf16[rows, n_cols] out",
+                 "--arg", "eps=1e-6", "--arg", "BLOCK=next_power_of_2(n_cols)"]
+    result = plumb(*arguments)
+    same(result.code, 2)
+    assert "n_cols" in result.err and not os.path.exists("task"), result.err
+    same(plumb(*arguments, "--arg", "n_cols=n_cols").code, 0)
+    same(plumb("run", "task").code, 0)
+    proof = plumb("prove", "task", os.path.join(SOURCE, "suite", "rmsnorm", "sm_89", "rmsnorm.ptx"))
+    same(proof.code, 0, proof.out + proof.err)
+    same(plumb(*arguments, "--arg", "n_cols=n_cols").code, 2, "the task that is there stays")
+
+
 def test_fmt_is_stable_and_checked():
     write("a.ptx", read(PTX))
     same(plumb("fmt", "a.ptx", "--check").code, 1)

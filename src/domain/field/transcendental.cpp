@@ -89,10 +89,11 @@ Real Field::ex2(Format f, Real a, FloatMode mode) {
       [&](ValueId id) { return w.exponential(f, id, true); });
 }
 
+// Triton's: in f32 it is the approximate instruction's.
 Real Field::exp(Format f, Real a) {
   Inner& w = *inner_;
   return unary(
-      w, f, a, {}, [&](std::uint64_t bits) { return w.ieee.exp(f, bits); }, kOnlyAtZero,
+      w, f, a, {.approximate = f == Format::F32}, [&](std::uint64_t bits) { return w.ieee.exp(f, bits); }, kOnlyAtZero,
       [&](ValueId id) { return w.exponential(f, w.mul(f, id, field::kKappaId), true); });
 }
 

@@ -200,7 +200,9 @@ PLUMB_PAIR(div_rz, d.div(f, x, y, FloatMode{.round = Round::Rz}))
     }                                                                                                       \
   }
 PLUMB_REAL(log1p, d.log(f, d.add(f, number(context, f, 1.0), x, {})), std::log1p(x))
-PLUMB_REAL(expm1, d.sub(f, d.exp(f, x), number(context, f, 1.0), {}), std::expm1(x))
+PLUMB_REAL(expm1,
+           d.sub(f, d.ex2(f, d.mul(f, x, number(context, f, 1.4426950408889634), {}), {}), number(context, f, 1.0), {}),
+           std::expm1(x))
 PLUMB_REAL(log10, d.mul(f, d.lg2(f, x, approximate<D>()), number(context, f, 0.3010299956639812), {}), std::log10(x))
 PLUMB_REAL(exp10, d.ex2(f, d.mul(f, x, number(context, f, 3.321928094887362), {}), approximate<D>()), std::pow(10.0, x))
 PLUMB_REAL(tan, d.div(f, d.sin(f, x, approximate<D>()), d.cos(f, x, approximate<D>()), approximate<D>()), std::tan(x))
