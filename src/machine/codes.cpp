@@ -121,9 +121,10 @@ constexpr Code kInstructionDescriptor{"machine.instruction-descriptor",
 constexpr Code kTensorOperand{
     "machine.tensor-operand", "an operand of a product does not lie in tensor memory as it must",
     "Accumulator, A, scales and sparse metadata of `tcgen05.mma` have lanes by their shape: lane 0 of the address, or "
-    "0 "
-    "or 16 with M = 64. Rows that several groups of lanes work on are there several times, scales in each group of 32 "
-    "lanes; copies must not differ. Sparse metadata names two elements of each chunk, in order."};
+    "0 or 16 with M = 64. Rows that several groups of lanes work on are there several times, scales in each group of "
+    "32 lanes; copies must not differ. Sparse metadata names two elements of each chunk, in order. A product that "
+    "takes an operand from a collector buffer needs one before it that filled the buffer with the same operand, whose "
+    "memory stays as it was."};
 constexpr Code kTensorIssue{
     "machine.tensor-issue", "several threads issue an operation that one should",
     "Each thread that executes `tcgen05.mma` issues a product of its own, so that a warp adds the product 32 times. "

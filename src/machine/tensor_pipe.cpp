@@ -42,6 +42,7 @@ template <class D>
 void TensorPipe<D>::reset(std::uint64_t seed) {
   ops_.clear();
   commits_.clear();
+  collectors_.clear();
   next_id_ = kFirstId;
   random_.seed(seed);
   sloth_ = std::uint64_t{2} << random_() % kSlothRange;

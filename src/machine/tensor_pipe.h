@@ -18,9 +18,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "machine/observer.h"
@@ -32,6 +34,8 @@ template <class D>
 class Cluster;
 template <class D>
 class WarpRun;
+
+struct CollectorFill;
 
 // Pieces of 16 bytes in the shared memory of one CTA.
 struct SharedPieces {
@@ -89,6 +93,8 @@ class TensorPipe {
   // The mbarrier is about to end: commits that signal it, and of which all operations have completed, arrive there.
   // False when one tracks an operation in flight.
   bool end_barrier(std::uint32_t rank, std::uint32_t offset);
+  // What the last product of a CTA (of a pair: its first one) left in a collector buffer; null: nothing.
+  std::shared_ptr<CollectorFill>& collector(std::uint32_t rank, unsigned buffer) { return collectors_[{rank, buffer}]; }
   // Random legal progress.
   void step();
   // An operation in flight that uses tensor memory in these columns of a CTA; null: none.
@@ -104,6 +110,7 @@ class TensorPipe {
   Cluster<D>& cluster_;
   std::deque<std::unique_ptr<TensorOp<D>>> ops_;  // in flight, by id
   std::vector<TensorCommit> commits_;             // in flight, by id
+  std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<CollectorFill>> collectors_;
   std::uint64_t next_id_ = 1;
   std::mt19937_64 random_;
   std::uint64_t sloth_ = 1;  // with a schedule: a commit completes in one of so many steps

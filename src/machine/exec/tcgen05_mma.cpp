@@ -27,6 +27,10 @@ struct Text {
   std::uint8_t scale_d = 0;
   std::uint8_t flags = 0;
   static constexpr std::uint8_t kLanes = 1, kMask = 2;
+  static constexpr unsigned kCollecting = 2, kBuffer = 4;  // first bits
+  CollectorHint hint() const {
+    return {static_cast<Collecting>(flags >> kCollecting & 3), static_cast<std::uint8_t>(flags >> kBuffer & 3)};
+  }
 
   static Text of(std::uint64_t imm) { return std::bit_cast<Text>(imm); }
   std::uint64_t bits() const { return std::bit_cast<std::uint64_t>(*this); }
@@ -50,7 +54,8 @@ class Issue {
   }
 
   bool run() {
-    if (!find_pair() || !read_addresses() || !read_instruction() || !read_columns() || !read_tiles() || !find_cells()) {
+    if (!find_pair() || !read_addresses() || !read_instruction() || !read_columns() || !read_tiles() || !find_cells() ||
+        !collect()) {
       return false;
     }
     w_.count_macs(std::uint64_t{spec().m} * spec().n * spec().k());
@@ -77,6 +82,7 @@ class Issue {
   bool read_tiles();
   bool read_tile(Slot slot, const OperandTile& tile, const char* name, Pieces& out);
   bool find_cells();
+  bool collect();
   bool check_lane(TensorAddress address, unsigned lane, const char* name);
   bool use(TensorRole role, bool reads, bool writes, unsigned cta, TensorUse cells, const char* name);
   bool use_rows(TensorRole role, unsigned copies, std::uint32_t column, std::uint32_t columns, const char* name);
@@ -274,6 +280,41 @@ bool Issue<D>::find_cells() {
   return true;
 }
 
+// The collector buffer before and after the product.
+template <class D>
+bool Issue<D>::collect() {
+  Tcgen05Product& p = product();
+  const CollectorHint hint = text_.hint();
+  const bool holds_b = text_.form.is_stationary;
+  auto& buffer = w_.cta().cluster().tensor_pipe().collector(p.rank, holds_b ? 1 + hint.buffer : 0U);
+  auto mine = std::make_shared<CollectorFill>();
+  mine->element = holds_b ? p.spec.b : p.spec.a;
+  mine->is_transposed = holds_b ? p.spec.is_b_transposed : p.spec.is_a_transposed;
+  mine->is_in_memory = !holds_b && text_.form.is_a_in_memory;
+  mine->address = p.a, mine->pieces = holds_b ? p.b_pieces : p.a_pieces;
+  if (!mine->is_in_memory) mine->address = {};
+  switch (hint.collecting) {
+    case Collecting::Discard:
+      buffer.reset();
+      return true;
+    case Collecting::Fill:
+      p.collected = buffer = std::move(mine);
+      return true;
+    case Collecting::Use:
+    case Collecting::LastUse:
+      break;
+  }
+  if (buffer == nullptr || !buffer->is_same(*mine)) {
+    w_.fault(kTensorOperand, std::string(holds_b ? "B" : "A") + " is to come from a collector buffer that " +
+                                 (buffer == nullptr ? "no product before has filled, or that one has discarded"
+                                                    : "was filled with another operand"));
+    return false;
+  }
+  p.collected = buffer;
+  if (hint.collecting == Collecting::LastUse) buffer.reset();
+  return true;
+}
+
 template <class D>
 void step_product(Warp<D>& warp, const Op<D>& op) {
   auto& w = run_of(warp);
@@ -318,6 +359,12 @@ StepFn<D> select_product(DecodeContext& ctx, const Instr& instr, Op<D>& op, bool
   text.form.group = instr.has(Mod::cta_group_2) ? 2 : 1;
   const bool is_scaled = has_block_scales(text.form.kind);
   if (is_scaled) text.form.scales = scales_of(instr, text.form.kind);
+  for (const Mod mod : instr.mods) {
+    const std::optional<CollectorHint> hint = collector_hint(ptx::text(mod));
+    if (!hint) continue;
+    text.flags |= static_cast<std::uint8_t>(static_cast<unsigned>(hint->collecting) << Text::kCollecting |
+                                            unsigned{hint->buffer} << Text::kBuffer);
+  }
   std::vector<Slot> slots;
   std::size_t next = 0;
   const auto add = [&] { add_address(ctx, instr.operands[next++], slots); };

@@ -326,6 +326,64 @@ TEST(Tcgen05Mma, ReadsSharedMemoryAtTheWait) {
   EXPECT_EQ(ran.out, std::vector<std::uint32_t>(problem.kernel.in.begin() + kTileWords, problem.kernel.in.end()));
 }
 
+// -- Collector buffers ------------------------------------------------------------------------------------------------
+
+// The n-th product gets the n-th word.
+Problem collecting(const Case& c, const std::vector<std::string>& words) {
+  Problem problem = make(c, 950);
+  std::string& body = problem.kernel.body;
+  std::size_t at = 0;
+  for (const std::string& word : words) {
+    at = body.find(" [%sums]", at);
+    body.insert(at, word);
+    at += word.size() + 1;
+  }
+  return problem;
+}
+const Case kThree{.kind = "f16", .a = kBF16, .b = kBF16, .m = 64, .n = 16, .repeats = 3};
+const Case kThreeWs{.kind = "i8", .a = kS8, .b = kS8, .m = 32, .n = 64, .is_stationary = true, .repeats = 3};
+
+TEST(Tcgen05Mma, TakesOperandsFromCollectorBuffers) {
+  for (const std::uint64_t schedule : {0, 3}) {
+    Problem problem = collecting(kThree, {".collector::a::fill", ".collector::a::use", ".collector::a::lastuse"});
+    if (schedule != 0) problem.kernel.options.schedule = schedule;
+    const Ran ran = run(problem.kernel);
+    EXPECT_EQ(ran.out, problem.expected[0]) << ran.message();
+    Problem held = collecting(kThreeWs, {".collector::b2::fill", "", ".collector::b2::use"});
+    const Ran with_b = run(held.kernel);
+    EXPECT_EQ(with_b.out, held.expected[0]) << with_b.message();
+  }
+}
+
+TEST(Tcgen05Mma, ReportsCollectorBuffersThatHoldNothingOrAnotherOperand) {
+  const auto message = [](const Problem& problem) {
+    const Ran ran = run(problem.kernel);
+    EXPECT_EQ(ran.code(), "machine.tensor-operand");
+    return ran.message();
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(message(collecting(kThree, {".collector::a::use"})), "no product before has filled");
+  has(message(collecting(kThree, {".collector::a::fill", ".collector::a::lastuse", ".collector::a::use"})),
+      "one has discarded");
+  has(message(collecting(kThree, {".collector::a::fill", "", ".collector::a::use"})), "one has discarded");
+  has(message(collecting(kThreeWs, {".collector::b0::fill", ".collector::b1::use"})), "B is to come");
+  Problem other = collecting(kThree, {".collector::a::fill", ".collector::a::use"});
+  other.kernel.body = replaced(other.kernel.body, ", %adds;\n", ", %adds;\nadd.u64 %da, %da, 2;\n");
+  has(message(other), "another operand");
+  // A is overwritten between the two.
+  Problem changed = collecting(kThree, {".collector::a::fill", ".collector::a::use"});
+  changed.kernel.body = replaced(
+      replaced(replaced(changed.kernel.body, "bar;\n", "bar, bar2;\n"), "@%one fence.mbarrier_init",
+               "@%one mbarrier.init.shared.b64 [bar2], 1;\n@%one fence.mbarrier_init"),
+      ", %adds;\n",
+      ", %adds;\nmov.u32 %r7, bar2;\ntcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r7];\n"
+      "WAIT2:\nmbarrier.try_wait.parity.shared.b64 %p3, [bar2], 0;\n@!%p3 bra WAIT2;\nmov.b32 %r8, 0x3f80;\n"
+      "st.shared.b32 [%r0], %r8;\nfence.proxy.async;\n");
+  has(message(changed), "changed while a collector buffer held it");
+}
+
 // -- Misuse -----------------------------------------------------------------------------------------------------------
 
 Ran run_changed(const Case& c, const std::string& from, const std::string& to) {

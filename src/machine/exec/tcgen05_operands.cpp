@@ -165,6 +165,39 @@ std::optional<SourceA> source_a(Cluster<D>& cluster, const Tcgen05Product& produ
 }
 
 template <class D>
+bool is_collected(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc) {
+  if (product.collected == nullptr) return true;
+  std::vector<std::byte> bytes;
+  std::vector<domain::Tag> tags;
+  const auto add = [&](ByteView view, const Pieces& pieces) {
+    for (const std::uint32_t at : pieces) {
+      bytes.insert(bytes.end(), view.bytes + at, view.bytes + at + kPieceBytes);
+      if constexpr (D::kHasTags) tags.insert(tags.end(), view.tags + at, view.tags + at + kPieceBytes);
+    }
+  };
+  if (product.spec.form.is_stationary) {
+    add(view_of(cluster.cta(product.rank).shared()), product.b_pieces);
+  } else {
+    for (unsigned index = 0; index < product.spec.form.group; ++index) {
+      const std::optional<SourceA> from = source_a(cluster, product, index, pc);
+      if (!from) return false;
+      add(from->view, from->pieces);
+    }
+  }
+  CollectorFill& fill = *product.collected;
+  if (!fill.bytes) {
+    fill.bytes = std::move(bytes), fill.tags = std::move(tags);
+    return true;
+  }
+  if (*fill.bytes == bytes && fill.tags == tags) return true;
+  cluster.fault(Stop::Kind::Defect, kTensorOperand,
+                std::string("the memory of ") + (product.spec.form.is_stationary ? "B" : "A") +
+                    " changed while a collector buffer held it: another product that shares it met other bytes",
+                pc);
+  return false;
+}
+
+template <class D>
 std::optional<SparseIndex> index_of(Cluster<D>& cluster, const Tcgen05Product& product, unsigned index,
                                     std::uint32_t pc) {
   const Tcgen05Spec& spec = product.spec;
@@ -207,6 +240,7 @@ std::optional<SparseIndex> index_of(Cluster<D>& cluster, const Tcgen05Product& p
   template bool prepare_sums(Cluster<D>&, const Tcgen05Product&, unsigned, std::uint32_t, Reals<D>&);    \
   template void store_sums(Cluster<D>&, const Tcgen05Product&, unsigned, const Reals<D>&);               \
   template std::optional<SourceA> source_a(Cluster<D>&, const Tcgen05Product&, unsigned, std::uint32_t); \
+  template bool is_collected(Cluster<D>&, const Tcgen05Product&, std::uint32_t);                         \
   template std::optional<SparseIndex> index_of(Cluster<D>&, const Tcgen05Product&, unsigned, std::uint32_t);
 
 PLUMB_INSTANTIATE(domain::Ieee)

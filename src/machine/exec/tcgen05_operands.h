@@ -47,6 +47,11 @@ struct SourceA {
 template <class D>
 std::optional<SourceA> source_a(Cluster<D>& cluster, const Tcgen05Product& product, unsigned index, std::uint32_t pc);
 
+// Whether the operand that the product shares through a collector buffer still has the bytes that the first of those
+// that share it met; false after a finding.
+template <class D>
+bool is_collected(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc);
+
 // Which elements of K A's stored ones are; of 4 bits, which pairs. Empty after a finding.
 template <class D>
 std::optional<SparseIndex> index_of(Cluster<D>& cluster, const Tcgen05Product& product, unsigned index,

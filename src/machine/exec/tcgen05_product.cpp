@@ -138,6 +138,7 @@ OperandTile b_tile_of(const Tcgen05Product& product) {
 template <class D>
 void multiply(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc) {
   const Tcgen05Spec& spec = product.spec;
+  if (!is_collected(cluster, product, pc)) return;
   if (spec.form.kind == Tcgen05Kind::I8) return multiply_ints(cluster, product, pc);
   const bool has_formats = !has_block_scales(spec.form.kind) && format_of(spec.a) && format_of(spec.b);
   // Sparse sums of the domain cut 8-bit floats shorter than tcgen05 does.

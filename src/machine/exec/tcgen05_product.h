@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "machine/exec/operand_tile.h"
+#include "machine/exec/tcgen05_collector.h"
 #include "machine/exec/tcgen05_descriptor.h"
 #include "machine/exec/tcgen05_layout.h"
 #include "machine/tensor_memory.h"
@@ -21,10 +23,11 @@ struct Tcgen05Product {
   std::uint32_t rank = 0;     // of the CTA, or of the pair's first
   Pieces a_pieces, b_pieces;  // in shared memory, at the same places in both CTAs; of A: none when it is elsewhere
   TensorAddress sums, a, metadata, scales_a, scales_b;
-  bool adds = true;                         // to what the sums are
-  std::uint8_t scale_d = 0;                 // after multiplying that by 2^-scale_d
-  std::array<std::uint32_t, 8> disabled{};  // lanes of both CTAs whose sums stay
-  ColumnMask columns;                       // with .ws
+  bool adds = true;                          // to what the sums are
+  std::uint8_t scale_d = 0;                  // after multiplying that by 2^-scale_d
+  std::array<std::uint32_t, 8> disabled{};   // lanes of both CTAs whose sums stay
+  ColumnMask columns;                        // with .ws
+  std::shared_ptr<CollectorFill> collected;  // the operand that it shares with others; null: it shares none
 
   unsigned half() const { return sums.lane; }
 };

@@ -59,6 +59,7 @@ struct Case {
   unsigned repeats = 1;
   unsigned first_column = 0, last_column = 0;  // zeroed by the mask
   unsigned shift = 0;
+  const char* collector = "";   // words before the operands
   unsigned id_a = 0, id_b = 0;  // of scales
 
   std::string kind_name() const { return kind; }
@@ -343,6 +344,7 @@ inline std::string product_text(const Case& c) {
   if (c.is_sparse) text += ".sp";
   text += ".cta_group::" + number(c.group) + ".kind::" + c.kind;
   if (c.scales != 0) text += ".block_scale.scale_vec::" + number(c.scales) + "X";
+  text += c.collector;
   text += " [%sums], " + std::string(c.a_in_memory ? "[%base + " + number(kA) + "]" : "%da") + ", %db";
   if (c.a_in_memory && c.lane != 0)
     text = text.replace(text.find("[%base + "), std::string("[%base + " + number(kA) + "]").size(), "[%ha]");
