@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breaks the lowerings of suite/ in the ways of lowerings.json, and asks `plumb prove` about each.
 
-Usage: lowerings.py PLUMB ROOT [KERNEL...]. A mutant that is `proved` with its contract `kept` is a failure, and so is one
-whose first error has another code, or (where the finding points at an instruction) stands at another line.
+Usage: lowerings.py PLUMB ROOT [KERNEL...]. A KERNEL is NAME (of sm_89) or NAME/TARGET. A mutant with `shapes`
+is judged at these instead of the task's. One that is `proved` with its contract `kept` is a failure, and so is one whose
+first error has another code, or (where the finding points at an instruction) stands at another line.
 """
 import json
 import pathlib
@@ -30,10 +31,12 @@ def edited(text, edits):
 SEED = "1"
 
 
-def judge(plumb, task, text, folder):
+def judge(plumb, task, text, folder, shapes):
     path = pathlib.Path(folder) / "mutant.ptx"
     path.write_text(text)
     command = [plumb, "prove", str(task), str(path), "--json", "--seed", SEED]
+    for shape in shapes:
+        command += ["--shape", shape]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), f"exit code {done.returncode}: {done.stderr}"
     return json.loads(done.stdout)
@@ -58,10 +61,13 @@ def main():
     failed = ran = 0
     with tempfile.TemporaryDirectory() as folder:
         for kernel in kernels or table:
-            lowering = (root / "suite" / kernel / "sm_89" / f"{kernel}.ptx").read_text()
+            name, _, target = kernel.partition("/")
+            lowering = (root / "suite" / name / (target or "sm_89") / f"{name}.ptx").read_text()
             for row in table[kernel]:
                 ran += 1
-                fault = fault_of(judge(plumb, root / "suite" / kernel, edited(lowering, row["edits"]), folder), row)
+                text = edited(lowering, row["edits"])
+                answer = judge(plumb, root / "suite" / name, text, folder, row.get("shapes", []))
+                fault = fault_of(answer, row)
                 if fault:
                     failed += 1
                     print(f"FAIL  {kernel}: {row['name']}: {fault}")
