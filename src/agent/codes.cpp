@@ -31,15 +31,23 @@ extern constexpr Code kReplayTools{"agent.replay-tools", "the tool table has cha
                                    "A remark: the calls are executed with today's tools, and their answers compared."};
 extern constexpr Code kNoCandidate{"agent.no-candidate", "the run ended without a candidate",
                                    "No call of write_candidate succeeded."};
+extern constexpr Code kRunInUse{"agent.run-in-use", "another program works in this run folder",
+                                "A run has one log, and one program that writes it. Give another folder with --out."};
+extern constexpr Code kMcpToken{"agent.mcp-token", "listening beyond this machine needs a bearer token",
+                                "Whoever reaches the port of `plumb mcp --http` can drive the run. On an address that "
+                                "other machines reach, each request\n"
+                                "must carry the token that PLUMB_MCP_TOKEN holds, as `Authorization: Bearer TOKEN`."};
+extern constexpr Code kMcpListen{"agent.mcp-listen", "the address cannot be listened on",
+                                 "It is not one of this machine, or another program has the port."};
 extern constexpr Code kNotProved{
     "agent.not-proved", "the final candidate is not a lowering",
     "At the end of a run the last candidate that `prove` accepted, or else the last one written, is proved again from\n"
     "scratch with a fresh seed. Only `proved` with the contract kept is written out as a lowering."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kRunLog,           &kRunLogCut,     &kProviderUnknown,
-                                         &kProviderNotBuilt, &kReplayDiffers, &kReplayTask,
-                                         &kReplayTools,      &kNoCandidate,   &kNotProved};
+  static constexpr const Code* kAll[] = {&kRunLog,        &kRunLogCut,  &kProviderUnknown, &kProviderNotBuilt,
+                                         &kReplayDiffers, &kReplayTask, &kReplayTools,     &kNoCandidate,
+                                         &kRunInUse,      &kMcpToken,   &kMcpListen,       &kNotProved};
   return kAll;
 }
 

@@ -16,7 +16,10 @@ extern const Code kReplayDiffers;  // a tool answers differently from the log
 extern const Code kReplayTask;     // the log is of another task, or another state of it
 extern const Code kReplayTools;    // the tool table has changed since (a remark)
 extern const Code kNoCandidate;    // the run wrote no candidate
-extern const Code kNotProved;      // the final candidate is no lowering
+extern const Code kRunInUse;       // two programs would write one run log
+extern const Code kMcpToken;       // others could call, and nothing keeps them out
+extern const Code kMcpListen;
+extern const Code kNotProved;  // the final candidate is no lowering
 
 std::span<const Code* const> codes();
 

@@ -12,6 +12,9 @@ void add_prove(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_lower(CLI::App& app, Context& context);
+void add_mcp(CLI::App& app, Context& context);
+void add_report(CLI::App& app, Context& context);
+void add_export(CLI::App& app, Context& context);
 void add_tool(CLI::App& app, Context& context);
 void add_fmt(CLI::App& app, Context& context);
 void add_isa(CLI::App& app, Context& context);
@@ -25,7 +28,7 @@ void add_worker(CLI::App& app, Context& context);
 void add_suite(CLI::App& app, Context& context);
 void add_new_task(CLI::App& app, Context& context);
 
-// --json, which every command has.
+// --json, which every command has but `mcp`, whose standard output belongs to the protocol.
 inline void add_json(CLI::App& command, Context& context) {
   command.add_flag("--json", context.is_json, "print one JSON object");
 }

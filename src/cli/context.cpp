@@ -64,6 +64,7 @@ Context Context::from_environment() {
   context.has_colour_out = !is_plain && ::isatty(STDOUT_FILENO) == 1;
   context.has_colour_err = !is_plain && context.is_err_terminal;
   context.search_path = variable("PATH");
+  context.mcp_token = variable("PLUMB_MCP_TOKEN");
   context.cache = cache_folder();
   return context;
 }

@@ -30,6 +30,7 @@ struct Context {
   bool has_colour_out = false, has_colour_err = false;  // a terminal, and no NO_COLOR
   bool is_err_terminal = false;
   std::string search_path;      // PATH
+  std::string mcp_token;        // PLUMB_MCP_TOKEN
   std::filesystem::path cache;  // for parsed Python; empty: none
 
   static Context from_environment();
