@@ -253,7 +253,7 @@ bool WarpRun<D>::store(ptx::Space space, std::uint64_t address, unsigned size, u
     report_bounds(space, address, size, lane, "writes");
     return false;
   }
-  if (space == ptx::Space::shared && meets_mbarrier(cta_, address - cta_.shared_base(), size, lane, "writes"))
+  if (space == ptx::Space::shared && spoils_mbarrier(cta_, address - cta_.shared_base(), size, lane, "writes"))
     return false;
   std::memcpy(bytes, in.bytes, size);
   if constexpr (D::kHasTags) std::memcpy(tags, in.tags, size * sizeof(Tag));
@@ -269,6 +269,27 @@ bool WarpRun<D>::meets_mbarrier(const Cta<D>& owner, std::uint64_t offset, unsig
   this->fault(kMbarrier, thread_name(lane) + " " + verb + " " + std::to_string(size) + " bytes at shared address " +
                              hex(offset) + ", where the mbarrier at " + hex(*barrier) + " lives");
   return true;
+}
+
+template <class D>
+bool WarpRun<D>::spoils_mbarrier(Cta<D>& owner, std::uint64_t offset, unsigned size, unsigned lane, const char* verb) {
+  for (auto barrier = owner.mbarrier_in(offset, size); barrier; barrier = owner.mbarrier_in(offset, size)) {
+    const Mbarrier& old = *owner.mbarrier(*barrier);
+    Cluster<D>& cluster = cta_.cluster();
+    const std::size_t in_flight = cluster.agent().in_flight_for(owner.rank(), *barrier) +
+                                  cluster.tensor_pipe().in_flight_for(owner.rank(), *barrier);
+    const bool is_in_use = !old.is_idle() || in_flight != 0;
+    if (is_in_use) return meets_mbarrier(owner, offset, size, lane, verb);
+    if (cta_.observer() != nullptr) {
+      MbarrierEvent event;
+      event.kind = MbarrierEvent::Kind::Overwritten;
+      event.instr = pc_, event.warp = index_, event.lane = lane;
+      event.rank = owner.rank(), event.offset = *barrier, event.phase = old.phase;
+      cta_.observer()->mbarrier(event);
+    }
+    owner.remove_mbarrier(*barrier);
+  }
+  return false;
 }
 
 template <class D>
@@ -315,7 +336,7 @@ bool WarpRun<D>::store_cluster(std::uint64_t address, unsigned size, unsigned la
     return false;
   }
   Cta<D>* owner = shared_owner(address, size, lane, "writes");
-  if (owner == nullptr || meets_mbarrier(*owner, address, size, lane, "writes")) return false;
+  if (owner == nullptr || spoils_mbarrier(*owner, address, size, lane, "writes")) return false;
   std::memcpy(owner->shared().bytes() + address, in.bytes, size);
   if constexpr (D::kHasTags) std::memcpy(owner->shared().tags() + address, in.tags, size * sizeof(Tag));
   return true;
@@ -323,13 +344,14 @@ bool WarpRun<D>::store_cluster(std::uint64_t address, unsigned size, unsigned la
 
 template <class D>
 void WarpRun<D>::observe(AccessKind kind, ptx::Space space, const Op<D>& op, std::uint32_t mask, unsigned size,
-                         const std::uint64_t* address) {
+                         const std::uint64_t* address, const std::uint64_t* value_key) {
   if (cta_.observer() == nullptr || mask == 0) return;
   Access access;
   access.space = observed(space), access.kind = kind;
   access.scope = static_cast<Scope>(op.order.scope);
   access.is_acquire = op.order.is_acquire, access.is_release = op.order.is_release;
   access.instr = pc_, access.warp = index_, access.mask = mask, access.size = size, access.address = address;
+  access.value_key = value_key;
   if (space != ptx::Space::shared || cta_.cluster().size() == 1) return cta_.observer()->access(access);
   // By the block whose memory it is, with addresses counted from its start.
   std::uint64_t offset[kLanes] = {};
@@ -462,13 +484,14 @@ void WarpRun<D>::land_copies(unsigned lane, std::uint32_t before) {
   template bool WarpRun<D>::store(ptx::Space, std::uint64_t, unsigned, unsigned, const TaggedBytes&);      \
   template Cta<D>* WarpRun<D>::shared_owner(std::uint64_t&, unsigned, unsigned, const char*);              \
   template bool WarpRun<D>::meets_mbarrier(const Cta<D>&, std::uint64_t, unsigned, unsigned, const char*); \
+  template bool WarpRun<D>::spoils_mbarrier(Cta<D>&, std::uint64_t, unsigned, unsigned, const char*);      \
   template bool WarpRun<D>::load_cluster(std::uint64_t, unsigned, unsigned, TaggedBytes&);                 \
   template bool WarpRun<D>::store_cluster(std::uint64_t, unsigned, unsigned, const TaggedBytes&);          \
   template void WarpRun<D>::move_copy(AsyncCopy<D>&, std::uint32_t);                                       \
   template void WarpRun<D>::forget_copies();                                                               \
   template void WarpRun<D>::land_copies(unsigned, std::uint32_t);                                          \
   template void WarpRun<D>::observe(AccessKind, ptx::Space, const Op<D>&, std::uint32_t, unsigned,         \
-                                    const std::uint64_t*);                                                 \
+                                    const std::uint64_t*, const std::uint64_t*);                           \
   template AsyncCopy<D>& WarpRun<D>::issue_copy();                                                         \
   template void WarpRun<D>::commit_copies();                                                               \
   template void WarpRun<D>::wait_copies(std::uint32_t, bool);

@@ -65,7 +65,8 @@ struct AsyncIssue {
 };
 
 struct MbarrierEvent {
-  enum class Kind : std::uint8_t { Init, Inval, ExpectTx, CompleteTx, Arrive, WaitTrue, WaitFalse };
+  // Overwritten: the instruction is about to write the bytes of an idle mbarrier, which is none from then on.
+  enum class Kind : std::uint8_t { Init, Inval, ExpectTx, CompleteTx, Arrive, WaitTrue, WaitFalse, Overwritten };
   Kind kind = Kind::Init;
   std::uint32_t instr = 0, warp = 0, lane = 0;
   std::uint32_t rank = 0, offset = 0;  // of the barrier

@@ -223,7 +223,10 @@ class WarpRun : public Warp<D> {
   // The CTA of the cluster whose shared memory holds the bytes at a shared::cluster address, and makes the address an
   // offset in it; null after a finding.
   Cta<D>* shared_owner(std::uint64_t& address, unsigned size, unsigned lane, const char* verb);
+  // True after a finding: bytes of a live mbarrier are read, or written while it is in use. A write ends one that is
+  // idle, as compilers count on; what uses it later finds none there.
   bool meets_mbarrier(const Cta<D>& owner, std::uint64_t offset, unsigned size, unsigned lane, const char* verb);
+  bool spoils_mbarrier(Cta<D>& owner, std::uint64_t offset, unsigned size, unsigned lane, const char* verb);
   bool load_cluster(std::uint64_t address, unsigned size, unsigned lane, TaggedBytes& out);
   bool store_cluster(std::uint64_t address, unsigned size, unsigned lane, const TaggedBytes& in);
   domain::Buffer* global(std::uint64_t address, std::uint64_t size);  // null: none holds it
@@ -231,8 +234,9 @@ class WarpRun : public Warp<D> {
   void report_alignment(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
   std::byte* local_bytes(unsigned lane) { return local_.bytes() + std::size_t{lane} * layout().local_bytes; }
   Tag* local_tags(unsigned lane) { return local_.tags() + std::size_t{lane} * layout().local_bytes; }
+  // `value_key`: as Access::value_key.
   void observe(AccessKind kind, ptx::Space space, const Op<D>& op, std::uint32_t mask, unsigned size,
-               const std::uint64_t* address);
+               const std::uint64_t* address, const std::uint64_t* value_key = nullptr);
 
   // -- setmaxnreg: registers of each thread of the warp, where `.maxnreg` says how many there are at the start; else 0.
   std::uint32_t registers() const { return registers_; }

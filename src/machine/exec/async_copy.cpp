@@ -62,7 +62,7 @@ void step_copy(Warp<D>& warp, const Op<D>& op) {
     if (to[lane] % size != 0) return w.report_alignment(Space::shared, to[lane], size, lane, "writes");
     const std::uint64_t offset = to[lane] - base;
     if (offset > end || size > end - offset) return w.report_bounds(Space::shared, to[lane], size, lane, "writes");
-    if (w.meets_mbarrier(w.cta(), offset, size, lane, "writes")) return;
+    if (w.spoils_mbarrier(w.cta(), offset, size, lane, "writes")) return;
     to[lane] = offset;
     copy.shared[lane] = static_cast<std::uint32_t>(offset);
     if (read[lane] == 0) return;

@@ -75,7 +75,7 @@ std::optional<AsyncEnd> own_bytes(WarpRun<D>& w, std::uint64_t address, std::uin
 template <class D>
 bool aim(WarpRun<D>& w, AsyncOp<D>& op, std::uint64_t to, std::uint64_t at, std::uint32_t size, unsigned alignment,
          unsigned lane) {
-  const auto place = shared_bytes(w, to, size, alignment, lane, "writes");
+  const auto place = shared_target(w, to, size, alignment, lane);
   SharedPlace barrier;
   if (!place || mbarrier_at(w, at, false, lane, barrier) == nullptr) return false;
   if (barrier.rank != place->rank) {
@@ -305,13 +305,23 @@ void step_fill(Warp<D>& warp, const Op<D>& op) {
                                     " bytes; that must be a multiple of 8 and fit in shared memory");
     }
     const auto bytes = static_cast<std::uint32_t>(*size);
-    const auto place = shared_bytes(w, address[lane], bytes, kFillUnit, lane, "writes");
+    const auto place = shared_target(w, address[lane], bytes, kFillUnit, lane);
     if (!place) return;
     Store<D>& shared = w.cta().cluster().cta(place->rank).shared();
     std::memset(shared.bytes() + place->offset, 0, bytes);
     if constexpr (D::kHasTags) std::fill_n(shared.tags() + place->offset, bytes, domain::Tag{0});
     if (Observer* observer = w.cta().observer()) {
-      observer->unfollowed(w.pc(), {w.index(), 1u << lane}, "bulk stores to shared memory");
+      std::uint64_t offset[kLanes] = {};
+      offset[lane] = place->offset;
+      Access access;
+      access.space = MemorySpace::Shared, access.kind = AccessKind::Write;
+      access.instr = w.pc(), access.warp = w.index(), access.mask = 1u << lane;
+      access.size = bytes, access.address = offset;
+      if (place->rank == w.cta().rank()) {
+        observer->access(access);
+      } else {
+        observer->remote_access(access, place->rank);
+      }
     }
   });
 }

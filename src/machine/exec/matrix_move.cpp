@@ -2,6 +2,7 @@
 #include "machine/exec/matrix_move.h"
 
 #include "machine/exec/memory.h"
+#include "machine/exec/value_key.h"
 #include "machine/run.h"
 
 namespace plumb::machine {
@@ -109,6 +110,9 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
   const Shape shape = Shape::unpack(op.aux);
   std::uint64_t address[kLanes];
   if (!row_addresses(w, op, shape, address)) return;
+  const std::uint32_t rows = shape.tiles == 4 ? kFullMask : (1u << (kRows * shape.tiles)) - 1;
+  const bool is_shared = w.cta().observer() != nullptr && has_shared_place(address, rows);
+  std::uint64_t keys[kLanes] = {};
   for (unsigned i = 0; i < shape.tiles; ++i) {
     Tile tile;
     from_registers(w, tile, shape.is_transposed, w.listed(op, i));
@@ -117,10 +121,10 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
       std::memcpy(stored.bytes, tile.bytes[row], kRowBytes);
       std::memcpy(stored.tags, tile.tags[row], sizeof tile.tags[row]);
       if (!w.store(Space::shared, address[i * kRows + row], kRowBytes, i * kRows + row, stored)) return;
+      if (is_shared) keys[i * kRows + row] = value_key(w.dom(), stored, kRowBytes, true);
     }
   }
-  const std::uint32_t rows = shape.tiles == 4 ? kFullMask : (1u << (kRows * shape.tiles)) - 1;
-  w.observe(AccessKind::Write, Space::shared, op, rows, kRowBytes, address);
+  w.observe(AccessKind::Write, Space::shared, op, rows, kRowBytes, address, is_shared ? keys : nullptr);
 }
 
 template <class D>

@@ -122,7 +122,8 @@ TEST(Mbarrier, WrongUsesAreFindings) {
       init + "mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 1;",  // completes
       init + "mbarrier.inval.shared.b64 [%r1];\nmbarrier.arrive.shared.b64 _, [%r1];",
       init + "ld.shared.b32 %r2, [%r1];",  // plain accesses
-      init + "st.shared.b32 [%r1+4], 0;",
+      "mbarrier.init.shared.b64 [%r1], 2;\nmbarrier.arrive.shared.b64 _, [%r1];\nst.shared.b32 [%r1+4], 0;",  // in use
+      init + "st.shared.b32 [%r1+4], 0;\nmbarrier.arrive.shared.b64 _, [%r1];",  // over with the store
       init + "atom.shared.add.u32 %r2, [%r1], 1;",
       // A token two phases old.
       init +
@@ -133,6 +134,7 @@ TEST(Mbarrier, WrongUsesAreFindings) {
     const Ran ran = run_both(one_thread(body));
     EXPECT_EQ(ran.code(), "machine.mbarrier") << body << "\n" << ran.message();
   }
+  EXPECT_EQ(run_both(one_thread(init + "st.shared.b32 [%r1+4], 0;")).code(), "");  // an idle one may be overwritten
   EXPECT_EQ(run_both(one_thread("mbarrier.init.shared.b64 [%r1+4], 1;")).code(), "machine.misaligned");
   EXPECT_EQ(run_both(one_thread("mbarrier.init.shared.b64 [%r1+16384], 1;")).code(), "machine.out-of-bounds");
   EXPECT_EQ(run_both(one_thread("mbarrier.init.b64 [%out], 1;")).code(), "machine.out-of-bounds");

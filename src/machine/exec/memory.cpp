@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "machine/cluster.h"
+#include "machine/exec/value_key.h"
 #include "machine/run.h"
 
 namespace plumb::machine {
@@ -163,7 +164,11 @@ void store_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t
         w.store(space, address[lane], shape.total(), lane, stored[lane]);
       }
     });
-    if (!w.is_stopped()) w.observe(AccessKind::Write, space, op, lanes, shape.total(), address);
+    if (w.is_stopped() || w.cta().observer() == nullptr) return;
+    std::uint64_t keys[kLanes] = {};
+    const bool by_value = has_shared_place(address, lanes);
+    for_lanes(lanes, [&](unsigned lane) { keys[lane] = value_key(w.dom(), stored[lane], shape.total(), by_value); });
+    w.observe(AccessKind::Write, space, op, lanes, shape.total(), address, keys);
   });
 }
 
@@ -276,7 +281,16 @@ void step_store_plain(Warp<D>& warp, const Op<D>& op) {
     for (unsigned i = 0; i < Count; ++i) values[i] = in[i][lane];
     std::memcpy(origin.bytes + (address[lane] - origin.address), values, kTotal);
   });
-  w.observe(AccessKind::Write, S, op, w.mask(), kTotal, address);
+  if (w.cta().observer() == nullptr) return;
+  std::uint64_t keys[kLanes] = {};
+  for_lanes(w.mask(), [&](unsigned lane) {
+    T values[Count];
+    for (unsigned i = 0; i < Count; ++i) values[i] = in[i][lane];
+    TaggedBytes stored;
+    std::memcpy(stored.bytes, values, kTotal);
+    keys[lane] = value_key(w.dom(), stored, kTotal, false);
+  });
+  w.observe(AccessKind::Write, S, op, w.mask(), kTotal, address, keys);
 }
 
 template <class D, Space S, class T, bool IsStore>

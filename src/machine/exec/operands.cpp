@@ -47,16 +47,35 @@ bool to_shared(WarpRun<D>& w, std::uint64_t& address, unsigned lane) {
   return false;
 }
 
+namespace {
+
+// The CTA that holds the bytes, and makes the address an offset in it; null after a finding.
+template <class D>
+Cta<D>* owner_of(WarpRun<D>& w, std::uint64_t& address, std::uint32_t size, unsigned alignment, unsigned lane,
+                 const char* verb) {
+  if (!to_shared(w, address, lane)) return nullptr;
+  if (address % alignment != 0) {
+    w.report_alignment(ptx::Space::shared, address, alignment, lane, verb);
+    return nullptr;
+  }
+  return w.shared_owner(address, size, lane, verb);
+}
+
+}  // namespace
+
 template <class D>
 std::optional<SharedPlace> shared_bytes(WarpRun<D>& w, std::uint64_t address, std::uint32_t size, unsigned alignment,
                                         unsigned lane, const char* verb) {
-  if (!to_shared(w, address, lane)) return std::nullopt;
-  if (address % alignment != 0) {
-    w.report_alignment(ptx::Space::shared, address, alignment, lane, verb);
-    return std::nullopt;
-  }
-  Cta<D>* owner = w.shared_owner(address, size, lane, verb);
+  Cta<D>* owner = owner_of(w, address, size, alignment, lane, verb);
   if (owner == nullptr || (size != 0 && w.meets_mbarrier(*owner, address, size, lane, verb))) return std::nullopt;
+  return SharedPlace{owner->rank(), static_cast<std::uint32_t>(address)};
+}
+
+template <class D>
+std::optional<SharedPlace> shared_target(WarpRun<D>& w, std::uint64_t address, std::uint32_t size, unsigned alignment,
+                                         unsigned lane) {
+  Cta<D>* owner = owner_of(w, address, size, alignment, lane, "writes");
+  if (owner == nullptr || (size != 0 && w.spoils_mbarrier(*owner, address, size, lane, "writes"))) return std::nullopt;
   return SharedPlace{owner->rank(), static_cast<std::uint32_t>(address)};
 }
 
@@ -83,11 +102,12 @@ Mbarrier* mbarrier_at(WarpRun<D>& w, std::uint64_t address, bool is_own, unsigne
   return barrier;
 }
 
-#define PLUMB_INSTANTIATE_OPERANDS(D)                                                                             \
-  template bool listed_addresses(WarpRun<D>&, const Op<D>&, unsigned, unsigned, std::uint64_t(&)[kLanes]);        \
-  template bool to_shared(WarpRun<D>&, std::uint64_t&, unsigned);                                                 \
-  template std::optional<SharedPlace> shared_bytes(WarpRun<D>&, std::uint64_t, std::uint32_t, unsigned, unsigned, \
-                                                   const char*);                                                  \
+#define PLUMB_INSTANTIATE_OPERANDS(D)                                                                               \
+  template bool listed_addresses(WarpRun<D>&, const Op<D>&, unsigned, unsigned, std::uint64_t(&)[kLanes]);          \
+  template bool to_shared(WarpRun<D>&, std::uint64_t&, unsigned);                                                   \
+  template std::optional<SharedPlace> shared_bytes(WarpRun<D>&, std::uint64_t, std::uint32_t, unsigned, unsigned,   \
+                                                   const char*);                                                    \
+  template std::optional<SharedPlace> shared_target(WarpRun<D>&, std::uint64_t, std::uint32_t, unsigned, unsigned); \
   template Mbarrier* mbarrier_at(WarpRun<D>&, std::uint64_t, bool, unsigned, SharedPlace&);
 
 PLUMB_INSTANTIATE_OPERANDS(domain::Ieee)

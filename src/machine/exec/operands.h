@@ -39,6 +39,11 @@ template <class D>
 std::optional<SharedPlace> shared_bytes(WarpRun<D>& w, std::uint64_t address, std::uint32_t size, unsigned alignment,
                                         unsigned lane, const char* verb);
 
+// The same for bytes that will be written, which ends idle mbarriers there.
+template <class D>
+std::optional<SharedPlace> shared_target(WarpRun<D>& w, std::uint64_t address, std::uint32_t size, unsigned alignment,
+                                         unsigned lane);
+
 // The mbarrier at a shared::cluster (or generic) address; null after a finding. `is_own`: it must be this CTA's.
 template <class D>
 Mbarrier* mbarrier_at(WarpRun<D>& w, std::uint64_t address, bool is_own, unsigned lane, SharedPlace& place);

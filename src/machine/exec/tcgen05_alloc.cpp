@@ -108,7 +108,7 @@ std::optional<SharedPlace> destination(WarpRun<D>& w, const Op<D>& op) {
   return place;
 }
 
-// Writes the address as a plain store of every thread would.
+// Writes the address as a plain store of one thread would.
 template <class D>
 void hand_out(WarpRun<D>& w, const Op<D>& op, std::uint32_t column, std::uint32_t columns) {
   const std::optional<SharedPlace> place = destination(w, op);
@@ -120,13 +120,12 @@ void hand_out(WarpRun<D>& w, const Op<D>& op, std::uint32_t column, std::uint32_
   Observer* const observer = w.cta().observer();
   if (observer == nullptr) return;
   observer->tensor_allocated(w.pc(), {w.index(), w.mask()}, column, columns);
-  std::uint64_t addresses[kLanes], keys[kLanes];
+  std::uint64_t addresses[kLanes];
   std::fill_n(addresses, kLanes, place->offset);
-  std::fill_n(keys, kLanes, std::uint64_t{address} + 1);
   Access access;
   access.space = MemorySpace::Shared, access.kind = AccessKind::Write;
-  access.instr = w.pc(), access.warp = w.index(), access.mask = w.mask(), access.size = kCellBytes;
-  access.address = addresses, access.value_key = keys;
+  access.instr = w.pc(), access.warp = w.index(), access.mask = w.mask() & -w.mask(), access.size = kCellBytes;
+  access.address = addresses;
   observer->access(access);
 }
 

@@ -176,7 +176,7 @@ template <class D>
 void load_into(WarpRun<D>& w, const TensorMap& map, const TensorPlan& plan, const Request& request,
                std::uint64_t rank_base, std::uint64_t barrier_base, unsigned lane) {
   const std::uint32_t size = extent_of(plan, request.access.shared);
-  const auto tile = shared_bytes(w, rank_base | request.access.shared, size, kTensorTileAlignment, lane, "writes");
+  const auto tile = shared_target(w, rank_base | request.access.shared, size, kTensorTileAlignment, lane);
   SharedPlace barrier;
   if (!tile || mbarrier_at(w, barrier_base | request.barrier, false, lane, barrier) == nullptr) return;
   AsyncOp<D> op;

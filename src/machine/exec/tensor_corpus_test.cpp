@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Triton's sm_90 code for matmuls by tensor descriptors, which it makes on the device, computes the product: pipelined,
-// in two tile sizes.
+// in two tile sizes, persistent, and with a warpgroup that loads for two that multiply.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,9 +79,12 @@ Result run_file(const File& file, const Shape& shape, D& domain, domain::Memory&
   launch.entry = file.facts.at("entry").get<std::string>();
   const bool is_persistent = file.facts.at("constexprs").contains("NUM_SMS");
   launch.grid.x = is_persistent ? std::min<std::uint32_t>(tiles, 132) : tiles;
+  if (launch.entry == "matmul_desc_ws") {
+    launch.grid = {static_cast<std::uint32_t>((m + bm - 1) / bm), static_cast<std::uint32_t>((n + bn - 1) / bn), 1};
+  }
   launch.block.x = file.threads, launch.dynamic_shared = file.number("shared");
-  const domain::Buffer& scratch =
-      memory.add("scratch", file.number("global_scratch") * launch.grid.x, domain::Init::Concrete, domain::Format::F32);
+  const domain::Buffer& scratch = memory.add("scratch", file.number("global_scratch") * launch.grid.count(),
+                                             domain::Init::Concrete, domain::Format::F32);
   launch.params.resize(56);
   const std::uint64_t pointers[] = {a->address, b->address, c->address}, trailing[] = {scratch.address, 0};
   const std::int32_t sizes[] = {m, n, k};
@@ -96,7 +99,7 @@ Result run_file(const File& file, const Shape& shape, D& domain, domain::Memory&
 
 class TensorCorpus : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 INSTANTIATE_TEST_SUITE_P(Triton, TensorCorpus,
-                         testing::Combine(testing::Values("matmul_desc", "matmul_desc_large"),
+                         testing::Combine(testing::Values("matmul_desc", "matmul_desc_large", "matmul_desc_ws"),
                                           testing::Values("", "_unaligned")),
                          [](const auto& tested) {
                            return std::string(std::get<0>(tested.param)) + std::get<1>(tested.param);
