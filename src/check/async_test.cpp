@@ -244,6 +244,25 @@ TEST(Pipeline, APhaseMustNotEndWhileSomeoneWaitsForTheOneBefore) {
   EXPECT_EQ(p.codes(), Codes{"mbarrier.lag"});
 }
 
+// The consumers' release is told by the copy alone that the other lanes of the producer have gone on: the arrival of its
+// first lane came before that.
+TEST(Pipeline, ACopyComesAfterWhatItsThreadKnew) {
+  for (const bool is_told : {true, false}) {
+    Pipeline p;
+    p.begin();
+    p.wait(0, kEmpty, ~std::uint64_t{0});  // a fresh mbarrier lets the first round through
+    p.event(Kind::ExpectTx, kArrive, 0, 0, kFull, 0);
+    p.event(Kind::Arrive, kArrive, 0, 0, kFull, 0);
+    if (is_told) p.checker().warp_synchronized(kBarrier, {0, kAll});
+    p.copy(0);
+    p.land(0, 0);
+    p.wait(1, kFull, 0);
+    p.read(1);
+    p.release(0);
+    EXPECT_EQ(p.codes(), is_told ? Codes{} : Codes{"mbarrier.lag"});
+  }
+}
+
 TEST(Pipeline, BytesAreAnnouncedBeforeTheLastArrival) {
   Pipeline p;
   p.begin();

@@ -25,36 +25,75 @@ void take_larger(std::vector<std::uint32_t>& into, const std::vector<std::uint32
 void add(Clock& into, const Clock& from) {
   take_larger(into.threads, from.threads);
   take_larger(into.phases, from.phases);
+  take_larger(into.told, from.told);
+  take_larger(into.order, from.order);
   for (unsigned kind = 0; kind < kFencedKinds; ++kind) take_larger(into.fenced[kind], from.fenced[kind]);
+}
+
+void raise(std::vector<std::uint32_t>& epochs, std::size_t thread, std::size_t threads, std::uint32_t epoch) {
+  if (epochs.size() < threads) epochs.resize(threads);
+  epochs[thread] = std::max(epochs[thread], epoch);
 }
 
 // What the lanes of a snapshot did themselves.
 void add_own(Clock& into, const Clocks::Snapshot& snapshot) {
-  const auto raise = [&](std::vector<std::uint32_t>& epochs, unsigned lane, std::uint32_t epoch) {
-    std::uint32_t& known = epochs[snapshot.who.warp * kWarpLanes + lane];
-    known = std::max(known, epoch);
-  };
+  using Covers = Clocks::Covers;
+  std::vector<std::uint32_t>& inits = into.fenced[static_cast<unsigned>(Fenced::Inits)];
+  const std::size_t threads = into.threads.size();
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
     if ((snapshot.who.mask >> lane & 1) == 0) continue;
-    raise(into.threads, lane, snapshot.epoch);
+    const std::size_t thread = snapshot.who.warp * kWarpLanes + lane;
+    if (snapshot.covers == Covers::Phases || snapshot.covers == Covers::Told) {
+      raise(into.order, thread, threads, snapshot.epoch);
+      continue;
+    }
+    if (snapshot.covers != Covers::Everything) {
+      raise(inits, thread, threads, snapshot.covers == Covers::Inits ? snapshot.epoch : kStartEpoch);
+      continue;
+    }
+    raise(into.threads, thread, threads, snapshot.epoch);
     for (unsigned kind = 0; kind < kFencedKinds; ++kind) {
       const std::uint32_t fence = snapshot.own_fence[kind][lane];
-      if (fence == 0) continue;
-      into.fenced[kind].resize(into.threads.size());
-      raise(into.fenced[kind], lane, fence);
+      if (fence != 0) raise(into.fenced[kind], thread, threads, fence);
     }
   }
 }
 
+// Everything that the snapshot stands for.
+void add_snapshot(Clock& into, const Clocks::Snapshot& snapshot) {
+  using Covers = Clocks::Covers;
+  constexpr auto kInits = static_cast<unsigned>(Fenced::Inits);
+  for (const auto& known : snapshot.known) {
+    if (snapshot.covers == Covers::Everything) add(into, *known);
+    if (snapshot.covers == Covers::Phases) take_larger(into.phases, known->phases);
+    if (snapshot.covers == Covers::Phases || snapshot.covers == Covers::Told) {
+      take_larger(into.told, known->phases);
+      take_larger(into.told, known->told);
+      take_larger(into.order, known->threads);
+      take_larger(into.order, known->order);
+    }
+    if (snapshot.covers == Covers::Inits) {
+      take_larger(into.fenced[kInits], known->threads);
+      take_larger(into.fenced[kInits], known->fenced[kInits]);
+    }
+  }
+  add_own(into, snapshot);
+}
+
 }  // namespace
 
-Clocks::Clocks(unsigned threads) : threads_(threads) {
-  const unsigned warps = (threads + kWarpLanes - 1) / kWarpLanes;
-  epochs_.assign(warps, 1);
+Clocks::Clocks(unsigned threads, unsigned ctas) : threads_(threads), ctas_(ctas) {
+  constexpr unsigned kGroupWarps = 4;  // a warpgroup lies in one CTA
+  stride_ = (threads + kWarpLanes - 1) / kWarpLanes;
+  if (ctas > 1) stride_ = (stride_ + kGroupWarps - 1) / kGroupWarps * kGroupWarps;
+  const unsigned warps = stride_ * ctas;
+  epochs_.assign(warps, kFirstEpoch);
   auto first = std::make_shared<Clock>();
   first->threads.assign(std::size_t{warps} * kWarpLanes, 0);
   // Lanes that do not exist are known for ever, so that they do not hold back their warp's least.
-  for (unsigned thread = threads; thread < warps * kWarpLanes; ++thread) first->threads[thread] = ~0U;
+  for (unsigned thread = 0; thread < warps * kWarpLanes; ++thread) {
+    if ((live_mask(thread / kWarpLanes) >> thread % kWarpLanes & 1) == 0) first->threads[thread] = ~0U;
+  }
   set_least(*first);
   warps_.assign(warps, WarpState{first, {}, {}});
 }
@@ -67,14 +106,14 @@ const Clock& Clocks::clock(unsigned warp, unsigned lane) const {
 const Clock* Clocks::warp_clock(unsigned warp) const { return warps_[warp].common.get(); }
 
 std::uint32_t Clocks::live_mask(unsigned warp) const {
-  const unsigned begin = warp * kWarpLanes;
+  const unsigned begin = warp % stride_ * kWarpLanes;
   if (begin + kWarpLanes <= threads_) return ~0U;
   return begin >= threads_ ? 0 : (1U << (threads_ - begin)) - 1;
 }
 
 Clocks::Snapshot Clocks::publish(machine::WarpMask who) {
   const WarpState& state = warps_[who.warp];
-  Snapshot snapshot{who, epochs_[who.warp], {}, state.own_fence};
+  Snapshot snapshot{who, epochs_[who.warp], {}, state.own_fence, Covers::Everything};
   if (state.common) {
     snapshot.known.push_back(state.common);
   } else {
@@ -117,7 +156,8 @@ void Clocks::join(std::span<const Snapshot> snapshots, std::span<const machine::
   for (const Snapshot& snapshot : snapshots) add_own(*joint, snapshot);
   set_least(*joint);
   for (const machine::WarpMask& who : learners) set(who, joint);
-  if (published == threads_ && learning == threads_) ++generation_;
+  const std::uint64_t everybody = std::uint64_t{threads_} * ctas_;
+  if (published == everybody && learning == everybody) ++generation_;
 }
 
 void Clocks::set(machine::WarpMask who, const std::shared_ptr<const Clock>& clock) {
@@ -136,18 +176,27 @@ void Clocks::set(machine::WarpMask who, const std::shared_ptr<const Clock>& cloc
   }
 }
 
-std::shared_ptr<const Clock> Clocks::merge(std::span<const Snapshot> snapshots, std::uint32_t mbarrier,
-                                           std::uint32_t phases) const {
+std::shared_ptr<Clock> Clocks::joint(std::span<const Snapshot> snapshots) const {
   auto joint = std::make_shared<Clock>();
   joint->threads.resize(warps_.size() * kWarpLanes);
-  for (const Snapshot& snapshot : snapshots) {
-    for (const auto& known : snapshot.known) add(*joint, *known);
-    add_own(*joint, snapshot);
-  }
-  if (joint->phases.size() <= mbarrier) joint->phases.resize(mbarrier + 1);
-  joint->phases[mbarrier] = std::max(joint->phases[mbarrier], phases);
+  for (const Snapshot& snapshot : snapshots) add_snapshot(*joint, snapshot);
   set_least(*joint);
   return joint;
+}
+
+std::shared_ptr<const Clock> Clocks::merge(std::span<const Snapshot> snapshots, std::span<const Count> counts) const {
+  std::shared_ptr<Clock> merged = joint(snapshots);
+  for (const Count& one : counts) {
+    if (merged->phases.size() <= one.number) merged->phases.resize(one.number + 1);
+    merged->phases[one.number] = std::max(merged->phases[one.number], one.count);
+  }
+  return merged;
+}
+
+std::shared_ptr<const Clock> Clocks::merge(std::span<const Snapshot> snapshots, std::uint32_t mbarrier,
+                                           std::uint32_t phases) const {
+  const Count count{mbarrier, phases};
+  return merge(snapshots, {&count, 1});
 }
 
 // Gives lanes that share a clock a changed one that they share again.
@@ -181,6 +230,29 @@ bool Clocks::is_fenced(Fenced kind, unsigned warp, unsigned lane, unsigned other
   const std::vector<std::uint32_t>& fenced = clock(warp, lane).fenced[at];
   const unsigned other = other_warp * kWarpLanes + other_lane;
   return other < fenced.size() && fenced[other] >= epoch;
+}
+
+bool Clocks::knows_init(unsigned warp, unsigned lane, unsigned other_warp, unsigned other_lane,
+                        std::uint32_t epoch) const {
+  if (knows(warp, lane, other_warp, other_lane, epoch)) return true;
+  const std::vector<std::uint32_t>& inits = clock(warp, lane).fenced[static_cast<unsigned>(Fenced::Inits)];
+  const std::size_t other = other_warp * kWarpLanes + other_lane;
+  return other < inits.size() && inits[other] >= epoch;
+}
+
+std::uint32_t Clocks::phases_over(unsigned warp, unsigned lane, std::uint32_t mbarrier) const {
+  const std::vector<std::uint32_t>& told = clock(warp, lane).told;
+  return std::max(phases_known(warp, lane, mbarrier), mbarrier < told.size() ? told[mbarrier] : 0);
+}
+
+bool Clocks::knows_start(unsigned warp, unsigned lane, unsigned cta) const {
+  const Clock& known = clock(warp, lane);
+  const std::vector<std::uint32_t>& inits = known.fenced[static_cast<unsigned>(Fenced::Inits)];
+  const std::size_t begin = std::size_t{cta} * stride_ * kWarpLanes;
+  for (std::size_t thread = begin; thread < begin + threads_; ++thread) {
+    if (known.threads[thread] != 0 || (thread < inits.size() && inits[thread] != 0)) return true;
+  }
+  return false;
 }
 
 void Clocks::fence(Fenced kind, machine::WarpMask who) {

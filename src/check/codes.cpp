@@ -22,6 +22,14 @@ extern constexpr Code kRaceCrossCta{
     "one CTA and read by no other; only atomics of one commuting operation, whose results nobody uses, may share a "
     "place. Manual: memory-consistency-model. Mend: check the offsets that come from `%ctaid` and the tail "
     "predicates."};
+extern constexpr Code kRaceCluster{
+    "race.cluster", "two CTAs of a cluster touch the same shared bytes, one of them writes, and nothing orders them",
+    "Shared memory of a cluster is ordered between its CTAs by `barrier.cluster` (arrive, unless `.relaxed`, then "
+    "wait) "
+    "and by mbarriers on which a thread of another CTA arrives; `bar.sync` joins the threads of one CTA only. A "
+    "relaxed "
+    "arrival hands over what a `fence.acq_rel.cluster` before it covers. Manual: barrier.cluster, mbarrier.arrive. "
+    "Mend: `barrier.cluster.arrive` and `barrier.cluster.wait` between the two accesses."};
 extern constexpr Code kRaceSameInstr{"race.same-instruction",
                                      "lanes of one store write different values to the same bytes",
                                      "When several lanes of one instruction write the same place, any of them may win. "
@@ -104,6 +112,50 @@ extern constexpr Code kMbarrierLag{
     "A wait by parity tells two neighbouring phases apart, no more. What completes a phase must come after every wait "
     "for the phase before, or the waiter finds the old parity again. Manual: mbarrier.test_wait. Mend: let those who "
     "wait arrive at a barrier that the next phase depends on."};
+extern constexpr Code kClusterStart{
+    "cluster.unstarted", "shared memory of another CTA is used that may not have started",
+    "The CTAs of a cluster run at the same time but do not begin at the same moment. Before the first access to the "
+    "shared memory of another CTA, a copy into it or an arrival there, the thread must know that it has started. "
+    "Manual: cluster. Mend: `barrier.cluster.arrive` and `barrier.cluster.wait` at the start."};
+extern constexpr Code kClusterExit{
+    "cluster.early-exit", "a CTA may leave while another one uses its shared memory",
+    "Shared memory lasts as long as its CTA. Before its last thread leaves, some thread of it must know that every "
+    "other CTA has made its last access, arrivals at mbarriers included. Manual: cluster, mapa. "
+    "Mend: `barrier.cluster.arrive` and `barrier.cluster.wait` before the end."};
+extern constexpr Code kTensorRead{
+    "tensor.unwaited-read", "tensor memory is read while an operation may still be writing it",
+    "`tcgen05` operations are asynchronous. What `mma`, `cp` and `shift` wrote is there when an mbarrier's phase is "
+    "complete on which a `tcgen05.commit` of the same thread, executed after them, arrives; what `tcgen05.st` wrote "
+    "when "
+    "its threads have executed `tcgen05.wait::st`. Other threads must be told of that by a barrier or an mbarrier. Of "
+    "one "
+    "warp, and only of one, products with the same accumulator and shape follow each other without a wait, and so do "
+    "`cp` or `shift` and the products that read A, metadata or scale factors there. Manual: tcgen05 memory consistency "
+    "model. Mend: commit and wait, or `tcgen05.wait::st`, before the read."};
+extern constexpr Code kTensorWrite{
+    "tensor.unwaited-write", "tensor memory is written while an operation may still be writing it",
+    "Only products of one warp with the same accumulator and shape are ordered without a wait. Manual: tcgen05 memory "
+    "consistency model. Mend: commit and wait for the earlier operation, or `tcgen05.wait::st`, before the write."};
+extern constexpr Code kTensorOverwrite{
+    "tensor.overwrites-read", "tensor memory is written while an operation may still be reading it",
+    "A `tcgen05.ld` has read when its threads have executed `tcgen05.wait::ld`, a product when a `tcgen05.commit` says "
+    "so; only products, `cp` and `shift` of the same warp may follow the reads of a product without a wait. Manual: "
+    "tcgen05 memory consistency model. Mend: `tcgen05.wait::ld` before the threads tell that they have read, or wait "
+    "for "
+    "the commit."};
+extern constexpr Code kTensorLifetime{
+    "tensor.lifetime", "tensor memory is used in no order with its allocation or release",
+    "A thread that uses columns must have been told of their `tcgen05.alloc`, and `tcgen05.dealloc` comes after every "
+    "operation on them has ended. Manual: tcgen05.alloc, tcgen05.dealloc. Mend: a barrier after the allocation; waits, "
+    "then a barrier, before the release."};
+extern constexpr Code kTensorFence{
+    "tensor.fence", "no `tcgen05.fence` stands between an operation on tensor memory and one of another thread",
+    "Read strictly, the manual asks for `tcgen05.fence::before_thread_sync` after `tcgen05.wait` and before the "
+    "barrier "
+    "that tells others (a commit implies it), and for `tcgen05.fence::after_thread_sync` after the wait of those "
+    "others. "
+    "Compilers leave them out, and it is not known that a card minds: a remark, which rests on the strict reading and "
+    "keeps nothing from being proved."};
 extern constexpr Code kAtomicMix{
     "atomic.mixed", "atomics on one place do not commute with what other threads do to it",
     "Between the first and the last unordered atomic on a place every access must be the same commuting operation "
@@ -118,16 +170,17 @@ extern constexpr Code kScheduleValue{"schedule.value", "a value that depends on 
                                      "for all; neither does a poll of an mbarrier that is not repeated until it is "
                                      "true. Derive the warp's number from %tid; loop until the poll succeeds."};
 extern constexpr Code kOrderUnmodelled{
-    "schedule.order-unmodelled", "accesses may be ordered by fences and flags, which are not modelled yet",
+    "schedule.order-unmodelled", "accesses may be ordered in ways that are not followed",
     "Release and acquire patterns (fences with atomics or volatile accesses, `.release`, `.acquire`) are not followed. "
     "Two accesses that only such a pattern could order are neither called a race nor called safe."};
 
 std::span<const Code* const> codes() {
   static constexpr const Code* kAll[] = {
-      &kRaceShared,    &kRaceGlobal,     &kRaceCrossCta,  &kRaceSameInstr,     &kDuplicateWrite, &kUnwaitedRead,
-      &kUnwaitedWrite, &kCopyOverwrites, &kCopySource,    &kOverlappingCopies, &kUnwaitedExit,   &kBarrierReentry,
-      &kProxyFence,    &kMapFence,       &kMbarrierInit,  &kMbarrierPhase,     &kMbarrierExpect, &kMbarrierLag,
-      &kAtomicMix,     &kAtomicResult,   &kScheduleValue, &kOrderUnmodelled};
+      &kRaceShared,     &kRaceGlobal,    &kRaceCrossCta,   &kRaceCluster,  &kRaceSameInstr,     &kDuplicateWrite,
+      &kUnwaitedRead,   &kUnwaitedWrite, &kCopyOverwrites, &kCopySource,   &kOverlappingCopies, &kUnwaitedExit,
+      &kBarrierReentry, &kProxyFence,    &kMapFence,       &kMbarrierInit, &kMbarrierPhase,     &kMbarrierExpect,
+      &kMbarrierLag,    &kClusterStart,  &kClusterExit,    &kTensorRead,   &kTensorWrite,       &kTensorOverwrite,
+      &kTensorLifetime, &kTensorFence,   &kAtomicMix,      &kAtomicResult, &kScheduleValue,     &kOrderUnmodelled};
   return kAll;
 }
 

@@ -155,13 +155,17 @@ std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::
     facts.is_schedule_value = opcode.starts_with("activemask") || reads_schedule(instr.operands);
     facts.is_schedule_value |= is_poll(opcode) && !is_wait_loop(function, first_instr, i);
     facts.is_async_proxy = opcode.starts_with("cp.async.bulk") || opcode.starts_with("cp.reduce.async.bulk") ||
-                           opcode.starts_with("wgmma.mma_async");
-    facts.is_product = opcode.starts_with("wgmma.mma_async");
+                           opcode.starts_with("wgmma.mma_async") || opcode.starts_with("tcgen05.mma") ||
+                           opcode.starts_with("tcgen05.cp");
+    facts.is_product = opcode.starts_with("wgmma.mma_async") || opcode.starts_with("tcgen05.mma");
     facts.is_plain_copy = opcode.starts_with("cp.async.c");
+    facts.is_mbarrier_word = opcode.starts_with("mbarrier.init") || opcode.starts_with("mbarrier.inval");
     facts.is_map_release = opcode.starts_with("tensormap.cp_fenceproxy");
-    facts.is_bulk_reduction = opcode.starts_with("cp.reduce.async.bulk");
+    const bool is_bulk_reduction = opcode.starts_with("cp.reduce.async.bulk");
+    facts.is_async_reduction = is_bulk_reduction || opcode.starts_with("red.async");
+    facts.is_init_fence = opcode.starts_with("fence.mbarrier_init");
     const bool is_atom = opcode.starts_with("atom.");
-    if (is_atom || opcode.starts_with("red.") || facts.is_bulk_reduction) describe_atomic(facts);
+    if (is_atom || opcode.starts_with("red.") || is_bulk_reduction) describe_atomic(facts);
     // The map gives the type of a tensor reduction.
     if (opcode.starts_with("cp.reduce.async.bulk.tensor") && facts.commuting_op != 0) {
       facts.is_float_atomic = instr.has(ptx::Mod::add);

@@ -16,16 +16,18 @@ struct InstrFacts {
   std::string opcode;  // "ld.shared.b32"
   Place place;
   std::uint32_t line = 0;
-  bool is_collective = false;      // ldmatrix, stmatrix: lanes access for each other
-  bool is_arrive_only = false;     // bar.arrive: publishes, learns nothing
-  bool is_copy_wait = false;       // cp.async.wait_group, cp.async.wait_all
-  bool is_schedule_value = false;  // reads %clock, %smid, activemask, ...; a poll whose outcome is used
-  bool is_async_proxy = false;     // works through the async proxy: bulk and tensor copies, wgmma
-  bool is_product = false;         // wgmma
-  bool is_plain_copy = false;      // cp.async, not bulk
-  bool is_map_release = false;     // tensormap.cp_fenceproxy: writes a tensor map for others to acquire
-  bool is_bulk_reduction = false;
-  bool is_result_used = false;  // atom whose destination is read
+  bool is_collective = false;       // ldmatrix, stmatrix: lanes access for each other
+  bool is_arrive_only = false;      // bar.arrive: publishes, learns nothing
+  bool is_copy_wait = false;        // cp.async.wait_group, cp.async.wait_all
+  bool is_schedule_value = false;   // reads %clock, %smid, activemask, ...; a poll whose outcome is used
+  bool is_async_proxy = false;      // works through the async proxy: bulk and tensor copies, wgmma
+  bool is_product = false;          // wgmma
+  bool is_plain_copy = false;       // cp.async, not bulk
+  bool is_init_fence = false;       // fence.mbarrier_init
+  bool is_mbarrier_word = false;    // mbarrier.init, mbarrier.inval
+  bool is_map_release = false;      // tensormap.cp_fenceproxy: writes a tensor map for others to acquire
+  bool is_async_reduction = false;  // cp.reduce.async.bulk, red.async
+  bool is_result_used = false;      // atom whose destination is read
   bool is_float_atomic = false;
   std::uint64_t commuting_op = 0;  // atomics that commute with each other share a non-zero number
 };

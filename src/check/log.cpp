@@ -68,7 +68,7 @@ namespace {
 
 struct Owned {
   Interval interval;
-  std::uint64_t cta = 0;
+  std::uint64_t cta = 0, group = 0;
 };
 
 bool commutes(const Owned& a, const Owned& b, const std::vector<std::uint64_t>& op) {
@@ -103,7 +103,7 @@ Conflicts cross_cta_conflicts(const std::vector<CtaFootprint>& footprints,
   std::vector<Owned> writes, reads;
   for (const CtaFootprint& footprint : footprints) {
     for (const Interval& interval : footprint.intervals) {
-      (interval.kind == AccessKind::Read ? reads : writes).push_back({interval, footprint.cta});
+      (interval.kind == AccessKind::Read ? reads : writes).push_back({interval, footprint.cta, footprint.group});
     }
   }
   Conflicts conflicts;
@@ -118,7 +118,7 @@ Conflicts cross_cta_conflicts(const std::vector<CtaFootprint>& footprints,
       const Owned& write = writes[i];
       if (write.interval.end <= access.interval.begin || write.interval.begin >= access.interval.end) continue;
       ++pairs;
-      if (write.cta != access.cta && !commutes(write, access, commuting_op_of_instr)) {
+      if (write.group != access.group && !commutes(write, access, commuting_op_of_instr)) {
         add_conflict(conflicts, write, access);
       }
     }

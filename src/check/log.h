@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the observer of one CTA leaves behind: conflicts, one per cause, and the CTA's footprint in global memory.
+// What the observer of one CTA or cluster leaves behind: conflicts, one per cause, and footprints in global memory.
 #pragma once
 
 #include <cstdint>
@@ -60,19 +60,21 @@ class Footprint {
   std::size_t limit_ = 1 << 14;
 };
 
+// Global bytes that one CTA touched. CTAs of one group (a cluster) are compared elsewhere.
+struct CtaFootprint {
+  std::uint64_t cta = 0, group = 0;
+  std::vector<Interval> intervals;
+};
+
 struct CtaLog {
   Conflicts conflicts;
-  std::vector<Interval> footprint;
+  std::vector<CtaFootprint> footprints;
   std::map<std::uint32_t, const char*> unfollowed;  // by instruction: what it does that is not followed
   // Seen in this CTA: what could order accesses in ways that are not followed.
   bool has_fence = false, has_strong = false, has_release = false;
 };
 
-// Conflicts between CTAs. `logs[i]` is the footprint of CTA `ctas[i]`.
-struct CtaFootprint {
-  std::uint64_t cta = 0;
-  std::vector<Interval> intervals;
-};
+// Conflicts between CTAs of different groups.
 Conflicts cross_cta_conflicts(const std::vector<CtaFootprint>& footprints,
                               const std::vector<std::uint64_t>& commuting_op_of_instr);
 

@@ -8,7 +8,8 @@ namespace plumb::check {
 namespace {
 
 bool knows(const Clock& clock, const MbarrierWatch::Event& event) {
-  return clock.threads[event.warp * kWarpLanes + event.lane] >= event.epoch;
+  const std::size_t thread = event.warp * kWarpLanes + event.lane;
+  return clock.threads[thread] >= event.epoch || (thread < clock.order.size() && clock.order[thread] >= event.epoch);
 }
 
 }  // namespace
@@ -23,16 +24,22 @@ std::optional<MbarrierWatch::Event> MbarrierWatch::unknown_use(const Clocks& clo
 }
 
 MbarrierWatch::Completion MbarrierWatch::complete(const Clocks& clocks) {
-  completed_ = clocks.merge(arrivals_, number_, phase_ + 1);
+  told_.push_back({number_, phase_ + 1});
+  // The last arrival may come before any copy; the end of the phase comes after all of them.
+  const std::shared_ptr<const Clock> arrived = clocks.merge(arrivals_, told_);
+  arrivals_.insert(arrivals_.end(), transfers_.begin(), transfers_.end());
+  completed_ = transfers_.empty() ? arrived : clocks.merge(arrivals_, told_);
   Completion out;
   for (const Event& expect : expected_) {
-    if (!out.late_expect && !knows(*completed_, expect)) out.late_expect = expect;
+    if (!out.late_expect && !knows(*arrived, expect)) out.late_expect = expect;
   }
   for (const Event& wait : waits_[phase_]) {
     if (!out.late_wait && !knows(*completed_, wait)) out.late_wait = wait;
   }
   waits_.erase(waits_.begin(), waits_.upper_bound(phase_));
   arrivals_.clear();
+  transfers_.clear();
+  told_.clear();
   expected_.clear();
   ++phase_;
   return out;

@@ -41,6 +41,10 @@ class MbarrierWatch {
 
   void expects(const Event& event) { expected_.push_back(event); }
   void arrives(Clocks::Snapshot snapshot) { arrivals_.push_back(std::move(snapshot)); }
+  // Bytes have been counted: what the thread that issued their copy knew.
+  void lands(Clocks::Snapshot snapshot) { transfers_.push_back(std::move(snapshot)); }
+  // The phase says that so many of something have ended.
+  void tells(Clocks::Count count) { told_.push_back(count); }
   void waited(const Event& event, std::uint64_t phase) {
     waits_[static_cast<std::uint32_t>(phase + 1)].push_back(event);
   }
@@ -61,6 +65,8 @@ class MbarrierWatch {
   Event init_;
   std::uint32_t phase_ = 0;
   std::vector<Clocks::Snapshot> arrivals_;             // of the open phase
+  std::vector<Clocks::Snapshot> transfers_;            // likewise
+  std::vector<Clocks::Count> told_;                    // likewise
   std::vector<Event> expected_;                        // likewise
   std::map<std::uint32_t, std::vector<Event>> waits_;  // by the phase that follows the one waited for
   std::shared_ptr<const Clock> completed_;             // of the last complete phase

@@ -5,6 +5,7 @@
 
 #include "check/clock.h"
 #include "check/codes.h"
+#include "check/race.h"
 
 namespace plumb::check {
 
@@ -17,14 +18,23 @@ std::string position(std::uint64_t linear, const Dim3& extent) {
   return fmt::format("({}, {}, {})", linear % extent.x, linear / extent.x % extent.y, linear / extent.x / extent.y);
 }
 
-std::string thread_name(const Scene& scene, const Site& site) { return "thread " + position(site.thread, scene.block); }
-
 std::string cta_name(const Scene& scene, const Site& site) { return "CTA " + position(site.cta, scene.grid); }
+
+std::string thread_name(const Scene& scene, const Site& site) {
+  const std::string thread = "thread " + position(site.thread, scene.block);
+  return scene.is_cluster ? thread + " of " + cta_name(scene, site) : thread;
+}
+
+std::string shared_name(const Scene& scene, std::uint64_t address) {
+  const std::uint64_t offset = address & ((1U << kWindowBits) - 1);
+  if (!scene.is_cluster) return fmt::format("shared offset {}", offset);
+  return fmt::format("shared offset {} of rank {}", offset, address >> kWindowBits);
+}
 
 std::string bytes_name(const Scene& scene, const Conflict& conflict) {
   const std::string count = conflict.bytes == 1 ? "the byte" : fmt::format("the {} bytes", conflict.bytes);
   if (conflict.space == machine::MemorySpace::Shared) {
-    return fmt::format("{} at shared offset {}", count, conflict.address);
+    return fmt::format("{} at {}", count, shared_name(scene, conflict.address));
   }
   if (scene.memory != nullptr) {
     if (const domain::Buffer* buffer = scene.memory->find(conflict.address, 1)) {
@@ -57,8 +67,11 @@ const InstrFacts* last_wait(const Scene& scene, std::uint32_t instr) {
 std::string barrier_hint(const Scene& scene, const Conflict& conflict) {
   const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
   const InstrFacts& later = scene.facts[conflict.later.instr];
+  const bool is_one_cta = conflict.earlier.cta == conflict.later.cta;
   const bool is_one_warp = conflict.earlier.thread / kWarpLanes == conflict.later.thread / kWarpLanes;
-  const char* barrier = is_one_warp ? "a `bar.warp.sync` or `bar.sync 0`" : "a `bar.sync 0`";
+  const char* barrier = !is_one_cta   ? "`barrier.cluster.arrive` and `barrier.cluster.wait`"
+                        : is_one_warp ? "a `bar.warp.sync` or `bar.sync 0`"
+                                      : "a `bar.sync 0`";
   if (earlier.line < later.line) {
     return fmt::format("put {} between line {} and line {}", barrier, earlier.line, later.line);
   }
@@ -119,7 +132,7 @@ void describe_mbarrier(const Scene& scene, const Conflict& conflict, Finding& fi
   const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
   const std::string later =
       fmt::format("`{}` of {}", scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later));
-  const std::string barrier = fmt::format("the mbarrier at shared offset {}", conflict.address);
+  const std::string barrier = "the mbarrier at " + shared_name(scene, conflict.address);
   const std::string other =
       fmt::format("`{}` of {} at line {}", earlier.opcode, thread_name(scene, conflict.earlier), earlier.line);
   if (conflict.code == &kMapFence) {
@@ -155,11 +168,66 @@ void describe_cross_cta(const Scene& scene, const Conflict& conflict, Finding& f
   finding.hint = "let each CTA write its own elements; look at the offsets made from `%ctaid` and the tail predicates";
 }
 
+void describe_window(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const std::string later =
+      fmt::format("`{}` of {}", scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later));
+  if (conflict.code == &kClusterStart) {
+    finding.message = fmt::format("{} uses {}, and nothing tells it that this CTA has started", later,
+                                  shared_name(scene, conflict.address));
+    finding.hint = "put `barrier.cluster.arrive` and `barrier.cluster.wait` before the first use";
+  } else {
+    finding.message = fmt::format("{} uses shared memory of {}, which nothing keeps from leaving before that", later,
+                                  cta_name(scene, conflict.earlier));
+    finding.hint = "put `barrier.cluster.arrive` and `barrier.cluster.wait` after the last use, in every CTA";
+  }
+}
+
+std::string columns_name(const Scene& scene, const Conflict& conflict) {
+  const std::uint64_t column = conflict.address & ((1U << kWindowBits) - 1);
+  const std::string columns = fmt::format("columns {} to {} of tensor memory", column, column + conflict.bytes - 1);
+  return scene.is_cluster ? fmt::format("{} of rank {}", columns, conflict.address >> kWindowBits) : columns;
+}
+
+std::string tensor_hint(const Conflict& conflict, const InstrFacts& earlier) {
+  if (earlier.opcode.starts_with("tcgen05.ld"))
+    return "put `tcgen05.wait::ld` before the threads tell that they have read";
+  if (earlier.opcode.starts_with("tcgen05.st"))
+    return "put `tcgen05.wait::st` before the threads tell that they have written";
+  if (conflict.code == &kTensorWrite) {
+    return "wait for a commit of the earlier operation's thread, or use the same accumulator and shape";
+  }
+  return "wait for the mbarrier of a `tcgen05.commit` of that thread after the operation";
+}
+
+void describe_tensor(const Scene& scene, const Conflict& conflict, Finding& finding) {
+  const InstrFacts& earlier = scene.facts[conflict.earlier.instr];
+  const std::string later =
+      fmt::format("`{}` of {}", scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later));
+  const std::string other =
+      fmt::format("`{}` of {} at line {}", earlier.opcode, thread_name(scene, conflict.earlier), earlier.line);
+  const std::string columns = columns_name(scene, conflict);
+  if (conflict.code == &kTensorLifetime) {
+    finding.message = fmt::format("{} uses {}, and nothing orders it with {}", later, columns, other);
+    finding.hint = "put a barrier after the allocation; before the release, waits for every operation and a barrier";
+  } else if (conflict.code == &kTensorFence) {
+    finding.severity = Severity::Note;
+    finding.message = fmt::format(
+        "{} uses {} after another operation, with no `tcgen05.fence` between; the strict "
+        "reading of the manual asks for one",
+        later, columns);
+  } else {
+    finding.message =
+        fmt::format("{} {} {} that {} may still be {}", later, conflict.code == &kTensorRead ? "reads" : "writes",
+                    columns, other, conflict.code == &kTensorOverwrite ? "reading" : "writing");
+    finding.hint = tensor_hint(conflict, earlier);
+  }
+}
+
 void describe_reentry(const Scene& scene, const Conflict& conflict, Finding& finding) {
   finding.message = fmt::format(
       "`{}` of {} arrives at barrier {}, but nothing tells it that the barrier's previous round, in which {} waited, "
       "is over",
-      scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later), conflict.address,
+      scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later), conflict.address % kCtaBarriers,
       thread_name(scene, conflict.earlier));
   finding.hint = "use another barrier number, or synchronise with those who waited before arriving again";
 }
@@ -175,6 +243,10 @@ Finding describe(const Scene& scene, const Conflict& conflict) {
     describe_reentry(scene, conflict, finding);
     return finding;
   }
+  if (code == &kClusterStart || code == &kClusterExit) {
+    describe_window(scene, conflict, finding);
+    return finding;
+  }
   if (code == &kUnwaitedExit) {
     finding.severity = Severity::Warning;
     finding.message = fmt::format("{} exits while its `cp.async` at line {} is in flight",
@@ -187,9 +259,12 @@ Finding describe(const Scene& scene, const Conflict& conflict) {
   } else if (code == &kMapFence || code == &kMbarrierInit || code == &kMbarrierPhase || code == &kMbarrierExpect ||
              code == &kMbarrierLag) {
     describe_mbarrier(scene, conflict, finding);
+  } else if (code == &kTensorRead || code == &kTensorWrite || code == &kTensorOverwrite || code == &kTensorLifetime ||
+             code == &kTensorFence) {
+    describe_tensor(scene, conflict, finding);
   } else if (code == &kUnwaitedRead || code == &kUnwaitedWrite || code == &kOverlappingCopies) {
     describe_unwaited(scene, conflict, finding);
-  } else if (conflict.earlier.cta != conflict.later.cta) {
+  } else if (code == &kRaceCrossCta || (conflict.earlier.cta != conflict.later.cta && !scene.is_cluster)) {
     describe_cross_cta(scene, conflict, finding);
   } else {
     describe_race(scene, conflict, finding);

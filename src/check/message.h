@@ -16,6 +16,7 @@ struct Scene {
   const std::vector<InstrFacts>& facts;
   machine::Dim3 grid, block;
   const domain::Memory* memory = nullptr;
+  bool is_cluster = false;  // shared addresses hold the rank of a CTA
 };
 
 Finding describe(const Scene& scene, const Conflict& conflict);

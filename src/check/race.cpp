@@ -68,13 +68,15 @@ bool uses_async_proxy(const std::vector<InstrFacts>& facts) {
 
 }  // namespace
 
-RaceChecker::RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta, bool is_alone)
+RaceChecker::RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::vector<std::uint64_t> ctas)
     : facts_(facts),
-      cta_(cta),
-      is_alone_(is_alone),
-      clocks_(threads),
+      ctas_(std::move(ctas)),
+      clocks_(threads, static_cast<unsigned>(ctas_.size())),
       shared_(uses_async_proxy(facts)),
-      global_(uses_async_proxy(facts)) {}
+      global_(uses_async_proxy(facts)),
+      tensor_(ctas_.size()),
+      cluster_arrivals_(std::size_t{clocks_.stride()} * ctas_.size() * kWarpLanes),
+      footprints_(ctas_.size()) {}
 
 void RaceChecker::access(const Access& access) {
   if (access.space != MemorySpace::Shared && access.space != MemorySpace::Global) return;
@@ -97,7 +99,11 @@ void RaceChecker::access(const Access& access) {
     }
   }
   flush(open);
-  if (access.space == MemorySpace::Global) add_footprint(access);
+  if (access.space == MemorySpace::Global) {
+    add_footprint(access);
+  } else if (ctas_.size() > 1) {
+    use_window(access.instr, {access.warp, access.mask}, access.address[std::countr_zero(access.mask)]);
+  }
 }
 
 // Reads of neighbouring lanes become one record; writes keep one record each, with the value's key.
@@ -129,11 +135,31 @@ void RaceChecker::flush(Touch& open) {
 bool RaceChecker::is_conflict(const Touch& touch, const Record& record) const {
   if ((touch.pattern.bytes & record.pattern.bytes) == 0) return false;
   if (is_read(touch.kind) && is_read(record.kind)) return false;
-  if (touch.kind == RecordKind::Atomic && record.kind == RecordKind::Atomic) {
-    const std::uint64_t op = facts_[touch.instr].commuting_op;
-    return op == 0 || op != facts_[record.instr].commuting_op;
-  }
-  return true;
+  return !commutes(touch, record);
+}
+
+// An atomic, or an asynchronous reduction.
+bool RaceChecker::is_reduction(RecordKind kind, std::uint32_t instr) const {
+  const bool is_async =
+      kind == RecordKind::CopyWrite || kind == RecordKind::PhaseWrite || kind == RecordKind::WaitedWrite;
+  return kind == RecordKind::Atomic || (is_async && facts_[instr].is_async_reduction);
+}
+
+bool RaceChecker::commutes(const Touch& touch, const Record& record) const {
+  const std::uint64_t op = facts_[touch.instr].commuting_op;
+  return op != 0 && op == facts_[record.instr].commuting_op && is_reduction(touch.kind, touch.instr) &&
+         is_reduction(record.kind, record.instr);
+}
+
+void RaceChecker::report_unknown_end(const Touch& touch, const Record& record) {
+  const unsigned byte =
+      static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(touch.pattern.bytes & record.pattern.bytes)));
+  const auto lane = static_cast<unsigned>(std::countr_zero(touch.pattern.lanes_of(byte)));
+  const auto other = static_cast<unsigned>(std::countr_zero(record.pattern.lanes_of(byte)));
+  const bool is_own_copy =
+      facts_[record.instr].is_plain_copy && is_phase(record.kind) && touch.warp == record.warp && lane == other;
+  if (is_own_copy) return unfollowed(record.instr, {record.warp, 1U << lane}, "an mbarrier and its thread's own waits");
+  report(code_of(touch, record), touch, record, byte, lane, other);
 }
 
 void RaceChecker::touch(const Touch& touch) {
@@ -141,27 +167,20 @@ void RaceChecker::touch(const Touch& touch) {
   std::uint32_t& head = memory.granule(touch.granule, clocks_.generation());
   const std::uint32_t epoch = clocks_.epoch(touch.warp);
   const Clock* clock = clocks_.warp_clock(touch.warp);
-  const bool covers = touch.kind == RecordKind::Write || touch.kind == RecordKind::CopyWrite;
+  // A reduction stands for no write before it: others that commute with it need not come after.
+  const bool covers = (touch.kind == RecordKind::Write || touch.kind == RecordKind::CopyWrite) &&
+                      !is_reduction(touch.kind, touch.instr);
   bool is_merged = false;
   for (std::uint32_t* link = &head; *link != Shadow::kEnd;) {
     Record& record = memory.record(*link);
     if (is_conflict(touch, record)) {
       const std::uint16_t both = touch.pattern.bytes & record.pattern.bytes;
       std::uint16_t unordered = 0;
-      if (is_in_flight(record.kind)) {
-        const unsigned byte = static_cast<unsigned>(std::countr_zero(both));
-        report(code_of(touch, record), touch, record, byte,
-               static_cast<unsigned>(std::countr_zero(touch.pattern.lanes_of(byte))),
-               static_cast<unsigned>(std::countr_zero(record.pattern.lanes_of(byte))));
+      if (is_in_flight(record.kind) || (is_phase(record.kind) && is_unknown_phase(touch, record))) {
+        report_unknown_end(touch, record);
         unordered = both;
       } else if (is_phase(record.kind)) {
-        if (is_unknown_phase(touch, record)) {
-          const unsigned byte = static_cast<unsigned>(std::countr_zero(both));
-          report(code_of(touch, record), touch, record, byte,
-                 static_cast<unsigned>(std::countr_zero(touch.pattern.lanes_of(byte))),
-                 static_cast<unsigned>(std::countr_zero(record.pattern.lanes_of(byte))));
-          unordered = both;
-        }
+        // Its end is known.
       } else if (record.kind == RecordKind::PastWrite) {
         // Ordered by a barrier of the whole CTA.
       } else if (clock == nullptr || clock->warp_least[record.warp] < record.epoch) {
@@ -177,9 +196,10 @@ void RaceChecker::touch(const Touch& touch) {
     } else if (!covers && record.kind == touch.kind && !is_in_flight(touch.kind) && record.warp == touch.warp &&
                record.pattern.lanes == touch.pattern.lanes && record.pattern.shift == touch.pattern.shift &&
                record.pattern.first == touch.pattern.first && record.pattern.bytes == touch.pattern.bytes &&
-               (touch.kind == RecordKind::Read || record.instr == touch.instr)) {
+               (is_phase(touch.kind) ? record.key == touch.key
+                                     : touch.kind == RecordKind::Read || record.instr == touch.instr)) {
       // The same lanes' later access stands for the earlier one: what follows the one follows the other.
-      record.epoch = epoch;
+      record.epoch = is_phase(touch.kind) ? touch.phase : epoch;
       record.instr = touch.instr;
       is_merged = true;
     }
@@ -188,7 +208,7 @@ void RaceChecker::touch(const Touch& touch) {
   if (is_merged) return;
   Record record;
   record.key = touch.key;
-  record.epoch = epoch;
+  record.epoch = is_phase(touch.kind) ? touch.phase : epoch;
   record.instr = touch.instr;
   record.pattern = touch.pattern;
   record.warp = touch.warp;
@@ -225,7 +245,7 @@ const Code& RaceChecker::code_of(const Touch& touch, const Record& record) const
     return is_read(touch.kind) ? kUnwaitedRead : kUnwaitedWrite;
   }
   const bool is_source = record.kind == RecordKind::CopyRead || record.kind == RecordKind::PhaseRead;
-  if (is_source || touch.kind == RecordKind::CopyRead) return kCopySource;
+  if (is_source || touch.kind == RecordKind::CopyRead || touch.kind == RecordKind::PhaseRead) return kCopySource;
   if (touch.kind == RecordKind::CopyWrite) return kCopyOverwrites;
   if (touch.kind == RecordKind::Atomic || record.kind == RecordKind::Atomic) return kAtomicMix;
   if (touch.kind == RecordKind::Write && record.kind == RecordKind::Write) {
@@ -234,15 +254,17 @@ const Code& RaceChecker::code_of(const Touch& touch, const Record& record) const
     }
     if (touch.instr == record.instr && touch.warp == record.warp) return kRaceSameInstr;
   }
-  return touch.space == MemorySpace::Shared ? kRaceShared : kRaceGlobal;
+  const bool is_one_cta = rank_of(touch.warp) == rank_of(record.warp);
+  if (touch.space == MemorySpace::Shared) return is_one_cta ? kRaceShared : kRaceCluster;
+  return is_one_cta ? kRaceGlobal : kRaceCrossCta;
 }
 
 void RaceChecker::report(const Code& code, const Touch& touch, const Record& record, unsigned byte, unsigned lane,
                          unsigned other_lane) {
   Conflict conflict;
   conflict.code = &code;
-  conflict.earlier = {record.instr, record.warp * kWarpLanes + other_lane, cta_};
-  conflict.later = {touch.instr, touch.warp * kWarpLanes + lane, cta_};
+  conflict.earlier = site(record.instr, record.warp, other_lane);
+  conflict.later = site(touch.instr, touch.warp, lane);
   conflict.space = touch.space;
   conflict.address = touch.granule * kGranuleBytes + byte;
   const unsigned both = (touch.pattern.bytes & record.pattern.bytes) >> byte;
@@ -253,6 +275,7 @@ void RaceChecker::report(const Code& code, const Touch& touch, const Record& rec
 }
 
 void RaceChecker::add_footprint(const Access& access) {
+  Footprint& footprint = footprints_[rank_of(access.warp)];
   std::uint64_t begin = 0, end = 0;
   for (std::uint32_t rest = access.mask; rest != 0; rest &= rest - 1) {
     const std::uint64_t address = access.address[std::countr_zero(rest)];
@@ -260,11 +283,11 @@ void RaceChecker::add_footprint(const Access& access) {
       end += access.size;
       continue;
     }
-    if (end != 0) footprint_.add(begin, end, access.instr, access.kind);
+    if (end != 0) footprint.add(begin, end, access.instr, access.kind);
     begin = address;
     end = address + access.size;
   }
-  if (end != 0) footprint_.add(begin, end, access.instr, access.kind);
+  if (end != 0) footprint.add(begin, end, access.instr, access.kind);
 }
 
 void RaceChecker::async_copy_issued(std::uint64_t id, std::uint32_t instr, WarpMask who, const std::uint64_t* shared,
@@ -294,7 +317,7 @@ void RaceChecker::async_copy_issued(std::uint64_t id, std::uint32_t instr, WarpM
     one.granule = global[lane] / kGranuleBytes;
     one.pattern.bytes = byte_mask(global[lane], copy.source_size[lane]);
     touch(one);
-    footprint_.add(global[lane], global[lane] + copy.source_size[lane], instr, AccessKind::Read);
+    footprints_[rank_of(who.warp)].add(global[lane], global[lane] + copy.source_size[lane], instr, AccessKind::Read);
   }
 }
 
@@ -304,6 +327,9 @@ void RaceChecker::async_copy_waited(std::uint64_t id, WarpMask who) {
   Copy& copy = found->second;
   for (std::uint32_t rest = who.mask & copy.lanes; rest != 0; rest &= rest - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(rest));
+    if ((copy.arriving >> lane & 1) != 0) {
+      unfollowed(copy.instr, {copy.warp, 1U << lane}, "an mbarrier and its thread's own waits");
+    }
     settle(MemorySpace::Shared, copy.shared[lane], id, copy.warp, lane);
     if (copy.source_size[lane] != 0) {
       settle(MemorySpace::Global, copy.global[lane], id, copy.warp, lane);
@@ -338,8 +364,8 @@ void RaceChecker::barrier_arrived(std::uint32_t instr, std::uint32_t barrier, Wa
   if (!has_seen_last) {
     Conflict conflict;
     conflict.code = &kBarrierReentry;
-    conflict.earlier = {instr, state.witnesses.front().warp * kWarpLanes, cta_};
-    conflict.later = {instr, who.warp * kWarpLanes + lane, cta_};
+    conflict.earlier = site(instr, state.witnesses.front().warp, 0);
+    conflict.later = site(instr, who.warp, lane);
     conflict.address = barrier;
     log_.conflicts.add(conflict);
   }
@@ -381,16 +407,16 @@ void RaceChecker::warp_synchronized(std::uint32_t, WarpMask who) {
   clocks_.join({&snapshot, 1}, {&who, 1});
 }
 
-void RaceChecker::fence(std::uint32_t, WarpMask, machine::Scope) { log_.has_fence = true; }
-
 void RaceChecker::exited(WarpMask who) {
+  flush_waits();
+  if (ctas_.size() > 1) exits_[rank_of(who.warp)].push_back(clocks_.publish(who));
   for (const auto& [id, copy] : copies_) {
     const std::uint32_t lanes = copy.warp == who.warp ? copy.lanes & who.mask : 0;
     if (lanes == 0) continue;
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     Conflict conflict;
     conflict.code = &kUnwaitedExit;
-    conflict.earlier = conflict.later = {copy.instr, copy.warp * kWarpLanes + lane, cta_};
+    conflict.earlier = conflict.later = site(copy.instr, copy.warp, lane);
     conflict.address = copy.shared[lane];
     conflict.bytes = copy.size;
     log_.conflicts.add(conflict);
@@ -398,7 +424,10 @@ void RaceChecker::exited(WarpMask who) {
 }
 
 CtaLog RaceChecker::finish() {
-  log_.footprint = footprint_.take();
+  check_ends();
+  for (std::size_t rank = 0; rank < ctas_.size(); ++rank) {
+    log_.footprints.push_back({ctas_[rank], ctas_.front(), footprints_[rank].take()});
+  }
   return std::move(log_);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches one CTA: every access is compared with what the shadow memory holds, under the happens-before of barriers,
-// mbarriers, and waits for copies and products. `finish` hands over what was seen.
+// Watches one CTA, or the CTAs of one cluster: every access is compared with what the shadow memory holds, under the
+// happens-before of barriers, mbarriers, and waits for copies and products. `finish` hands over what was seen.
+//
+// In a cluster, warps are numbered through it, those of each CTA from a multiple of warp_stride(), and the shared
+// memory of each CTA begins at its rank << kWindowBits (cluster_member.h makes these numbers).
 //
 // An operation of the async proxy (bulk and tensor copies, wgmma operands) comes after what its thread knew when it
 // issued it; what threads wrote before must moreover be covered by a proxy fence. Until somebody can know of its end,
@@ -19,14 +22,21 @@
 #include "check/log.h"
 #include "check/mbarrier_watch.h"
 #include "check/shadow.h"
+#include "check/tensor_shadow.h"
 #include "machine/observer.h"
 
 namespace plumb::check {
 
+inline constexpr unsigned kWindowBits = 24, kCtaBarriers = 16;
+
 class RaceChecker : public machine::Observer {
  public:
-  // `is_alone`: the cluster has this CTA only. In others, what is asynchronous is not followed.
-  RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta, bool is_alone = true);
+  // `threads` of each of `ctas`, which are given in the order of their ranks.
+  RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::vector<std::uint64_t> ctas);
+  RaceChecker(const std::vector<InstrFacts>& facts, unsigned threads, std::uint64_t cta)
+      : RaceChecker(facts, threads, std::vector<std::uint64_t>{cta}) {}
+
+  unsigned warp_stride() const { return clocks_.stride(); }
 
   void access(const machine::Access& access) override;
   void async_copy_issued(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, const std::uint64_t* shared,
@@ -49,6 +59,18 @@ class RaceChecker : public machine::Observer {
   void proxy_fence(std::uint32_t instr, machine::WarpMask who, machine::ProxyFence fence,
                    const std::uint64_t* map) override;
   void cluster_fence(std::uint32_t instr, machine::WarpMask who) override;
+  void cluster_arrived(std::uint32_t instr, machine::WarpMask who, bool releases) override;
+  void cluster_waited(std::uint32_t instr, machine::WarpMask who) override;
+  void tensor_allocated(std::uint32_t instr, machine::WarpMask who, std::uint32_t column,
+                        std::uint32_t columns) override;
+  void tensor_released(std::uint32_t instr, machine::WarpMask who, std::uint32_t column,
+                       std::uint32_t columns) override;
+  void tensor_issued(const machine::TensorIssue& issue) override;
+  void tensor_waited(std::uint32_t instr, machine::WarpMask who, machine::TensorKind kind) override;
+  void tensor_result_used(std::uint64_t, std::uint32_t, machine::WarpMask) override {}
+  void tensor_committed(std::uint64_t id, std::uint32_t instr, machine::WarpMask who, std::uint32_t group,
+                        std::span<const machine::TensorBarrier> barriers) override;
+  void tensor_fence(std::uint32_t instr, machine::WarpMask who, bool is_after) override;
   void unfollowed(std::uint32_t instr, machine::WarpMask who, const char* what) override;
 
   CtaLog finish();
@@ -64,11 +86,13 @@ class RaceChecker : public machine::Observer {
     Pattern pattern;
     std::uint64_t key = 0;
     bool is_async_proxy = false;
+    std::uint32_t phase = 0;  // Phase*: as the record's epoch
   };
   struct Copy {
     std::uint32_t instr = 0, warp = 0, lanes = 0, size = 0;
     std::uint64_t shared[kWarpLanes], global[kWarpLanes];
     std::uint32_t source_size[kWarpLanes];
+    std::uint32_t arriving = 0;  // lanes that left it to an mbarrier to say that it is done
   };
   struct BarrierState {
     struct Arrival {
@@ -88,6 +112,9 @@ class RaceChecker : public machine::Observer {
     std::uint32_t instr = 0, warp = 0, lanes = 0;
     std::vector<machine::AsyncRange> reads, writes;
     std::uint32_t phases_known = 0;  // of its mbarrier, by its thread at the issue
+    // An arrival of cp.async copies: which, and what its thread knew.
+    std::vector<std::uint64_t> copies;
+    std::shared_ptr<const Clocks::Snapshot> start;
   };
 
   Shadow& shadow(machine::MemorySpace space) { return space == machine::MemorySpace::Shared ? shared_ : global_; }
@@ -102,7 +129,43 @@ class RaceChecker : public machine::Observer {
   void report(const Code& code, const Touch& touch, const Record& record, unsigned byte, unsigned lane,
               unsigned other_lane);
   void add_footprint(const machine::Access& access);
+  bool is_reduction(RecordKind kind, std::uint32_t instr) const;
+  bool commutes(const Touch& touch, const Record& record) const;
+  // A conflict with what an asynchronous operation does whose end is not known.
+  void report_unknown_end(const Touch& touch, const Record& record);
   void settle(machine::MemorySpace space, std::uint64_t address, std::uint64_t id, unsigned warp, unsigned lane);
+
+  std::uint32_t rank_of(std::uint32_t warp) const { return warp / clocks_.stride(); }
+  // A use of shared memory, or of an mbarrier there, by a thread that may be in another CTA of the cluster.
+  void use_window(std::uint32_t instr, machine::WarpMask who, std::uint64_t address, bool is_async = false);
+  void check_ends();
+  void keep_fence(Clocks::Snapshot snapshot);
+  void land(const Operation& arrival, std::uint32_t epoch, std::uint32_t number);
+  // -- Tensor memory. --------------------------------------------------------------------------------------------
+  // Who of a thread's, or a warp's, tcgen05 operations has ended is known in the order of issue (TensorOp).
+  struct Lineage {
+    std::uint32_t number = 0, fenced = 0;
+    std::uint32_t issued = 0, waited = 0;
+  };
+  struct Allocation {
+    std::uint32_t rank = 0, column = 0, columns = 0;
+    std::uint32_t instr = 0, warp = 0, lanes = 0, epoch = 0;
+  };
+  struct Commit {
+    Clocks::Count ended;
+    std::size_t arrivals = 0;  // to come
+    Clocks::Snapshot start;
+    std::map<std::uint32_t, std::uint32_t> phases_known;  // by mbarrier, by its thread at the commit
+  };
+  Lineage& lineage(machine::TensorKind kind, std::uint32_t group, std::uint32_t warp, std::uint32_t mask);
+  void touch_tensor(std::uint32_t index, std::span<const machine::TensorUse> uses);
+  void check_own_uses(const TensorOp& op, std::span<const machine::TensorUse> uses);
+  bool judge_tensor(const TensorOp& x, const TensorTouch& touch, const TensorOp& op, const machine::TensorUse& use);
+  void read_operands(const TensorOp& op, const machine::TensorShared& shared);
+  bool has_ended(const TensorOp& x, machine::WarpMask who) const;
+  bool is_fenced(const TensorOp& x, machine::WarpMask who) const;
+  void check_allocation(const TensorOp& op, const machine::TensorUse& use);
+  bool is_arrival_of_commit(MbarrierWatch& watch, const machine::MbarrierEvent& event);
 
   void flush_waits();
   void touch_async(const Operation& operation, std::span<const machine::AsyncRange> ranges, RecordKind kind,
@@ -130,12 +193,11 @@ class RaceChecker : public machine::Observer {
   void add_conflict(const Code& code, const Site& earlier, const Site& later, std::uint64_t address,
                     std::uint32_t bytes);
   Site site(std::uint32_t instr, std::uint32_t warp, std::uint32_t lane) const {
-    return {instr, warp * kWarpLanes + lane, cta_};
+    return {instr, warp % clocks_.stride() * kWarpLanes + lane, ctas_[rank_of(warp)]};
   }
 
   const std::vector<InstrFacts>& facts_;
-  std::uint64_t cta_;
-  bool is_alone_;
+  std::vector<std::uint64_t> ctas_;
   Clocks clocks_;
   Shadow shared_, global_;
   std::unordered_map<std::uint64_t, Copy> copies_;
@@ -162,7 +224,29 @@ class RaceChecker : public machine::Observer {
     machine::WarpMask who;
   };
   Waits waits_;
-  Footprint footprint_;
+  TensorShadow tensor_;
+  std::map<std::uint64_t, Lineage> lineages_;
+  std::vector<Allocation> allocations_;
+  std::unordered_map<std::uint64_t, Commit> commits_;  // by id
+  // What a lane knew at its last fence::after_thread_sync, by thread.
+  std::unordered_map<std::uint32_t, std::shared_ptr<const Clock>> fenced_after_;
+  // barrier.cluster: a thread's n-th arrival belongs to the n-th phase. What a relaxed arrival publishes is what fences
+  // of its lanes covered.
+  struct ClusterPhase {
+    std::vector<Clocks::Snapshot> arrivals;
+    std::shared_ptr<const Clock> known;  // once somebody has waited
+  };
+  std::vector<ClusterPhase> cluster_phases_;
+  std::vector<std::uint32_t> cluster_arrivals_;                       // by thread
+  std::map<std::uint32_t, std::vector<Clocks::Snapshot>> fenced_by_;  // by warp, in clusters
+  // Last uses of another CTA's shared memory, by (rank, warp), and what those knew who left a CTA.
+  struct RemoteUse {
+    std::uint32_t lanes = 0, knows_start = 0;
+    std::uint32_t instr[kWarpLanes] = {}, epoch[kWarpLanes] = {};
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, RemoteUse> remote_uses_;
+  std::map<std::uint32_t, std::vector<Clocks::Snapshot>> exits_;  // by rank
+  std::vector<Footprint> footprints_;                             // by rank
   CtaLog log_;
 };
 

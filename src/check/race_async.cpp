@@ -66,18 +66,17 @@ void RaceChecker::touch_async(const Operation& operation, std::span<const AsyncR
     Touch one;
     one.space = range.space, one.kind = kind, one.instr = operation.instr, one.key = key;
     one.warp = static_cast<std::uint16_t>(operation.warp);
-    one.is_async_proxy = true;
+    one.is_async_proxy = facts_[operation.instr].is_async_proxy;
     for_granules(range, [&](std::uint64_t granule, std::uint16_t bytes) {
       one.granule = granule;
       one.pattern = {operation.lanes, bytes, 0, Pattern::kAllLanes};
       touch(one);
     });
     if (range.space != MemorySpace::Global) continue;
-    const bool is_reduction = facts_[operation.instr].is_bulk_reduction;
-    const AccessKind as = kind == RecordKind::CopyRead ? AccessKind::Read
-                          : is_reduction               ? AccessKind::Atomic
-                                                       : AccessKind::Write;
-    footprint_.add(range.address, range.address + range.size, operation.instr, as);
+    const AccessKind as = kind == RecordKind::CopyRead                 ? AccessKind::Read
+                          : facts_[operation.instr].is_async_reduction ? AccessKind::Atomic
+                                                                       : AccessKind::Write;
+    footprints_[rank_of(operation.warp)].add(range.address, range.address + range.size, operation.instr, as);
   }
 }
 
@@ -91,6 +90,7 @@ void RaceChecker::turn(const Operation& operation, std::span<const AsyncRange> r
         Record& record = memory.record(at);
         const bool is_in_flight = record.kind == RecordKind::CopyWrite || record.kind == RecordKind::CopyRead;
         if (!is_in_flight || record.key != key || record.warp != operation.warp) continue;
+        if ((record.pattern.lanes & operation.lanes) == 0) continue;
         record.kind = kind, record.epoch = epoch, record.key = new_key;
       }
     });
@@ -98,21 +98,33 @@ void RaceChecker::turn(const Operation& operation, std::span<const AsyncRange> r
 }
 
 void RaceChecker::async_issued(const AsyncIssue& issue) {
-  if (!is_alone_) return Observer::async_issued(issue);
   flush_waits();
-  if (issue.kind == AsyncKind::RemoteStore || issue.kind == AsyncKind::RemoteReduce ||
-      issue.kind == AsyncKind::CopyArrive) {
-    return unfollowed(issue.instr, {issue.warp, 1U << issue.lane}, "remote stores and arrivals of copies");
-  }
   Operation& operation = operations_[operation_key(issue.id)];
-  operation = {issue.instr, issue.warp, 1U << issue.lane, {}, {}, 0};
+  operation = {issue.instr, issue.warp, 1U << issue.lane, {}, {}, 0, {}, {}};
   operation.reads.assign(issue.reads.begin(), issue.reads.end());
   operation.writes.assign(issue.writes.begin(), issue.writes.end());
+  if (ctas_.size() > 1) {
+    const WarpMask who{issue.warp, 1U << issue.lane};
+    for (const AsyncRange& range : operation.writes) {
+      if (range.space == MemorySpace::Shared) use_window(issue.instr, who, range.address, true);
+    }
+    if (issue.has_mbarrier) use_window(issue.instr, who, issue.barrier_offset, true);
+  }
+  if (issue.kind == AsyncKind::CopyArrive) {
+    for (auto& [id, copy] : copies_) {
+      if (copy.warp != issue.warp || (copy.lanes & ~copy.arriving & operation.lanes) == 0) continue;
+      copy.arriving |= operation.lanes;
+      operation.copies.push_back(id);
+    }
+  }
+  if (issue.has_mbarrier) {
+    operation.start = std::make_shared<Clocks::Snapshot>(clocks_.publish({issue.warp, operation.lanes}));
+  }
   if (issue.has_mbarrier) {
     const auto found = mbarriers_.find(issue.barrier_offset);
     if (found != mbarriers_.end()) {
       MbarrierWatch& watch = found->second;
-      operation.phases_known = clocks_.phases_known(issue.warp, issue.lane, watch.number());
+      operation.phases_known = clocks_.phases_over(issue.warp, issue.lane, watch.number());
       check_init(watch, issue.instr, issue.warp, issue.lane, issue.barrier_offset);
       watch.used({issue.instr, issue.warp, issue.lane, clocks_.epoch(issue.warp)});
     }
@@ -141,7 +153,7 @@ void RaceChecker::product_issued(std::uint64_t id, std::uint32_t instr, WarpMask
   flush_waits();
   const std::uint64_t key = product_key(id, who.warp);
   Operation& operation = operations_[key];
-  operation = {instr, who.warp, who.mask, ranges_of(a), {}, 0};
+  operation = {instr, who.warp, who.mask, ranges_of(a), {}, 0, {}, {}};
   const std::vector<AsyncRange> other = ranges_of(b);
   operation.reads.insert(operation.reads.end(), other.begin(), other.end());
   touch_async(operation, operation.reads, RecordKind::CopyRead, key);
@@ -196,11 +208,18 @@ bool RaceChecker::is_unfenced(const Touch& touch, const Record& record, unsigned
 }
 
 void RaceChecker::check_fences(const Touch& touch, const Record& record, std::uint16_t ordered) {
+  const bool is_landed = record.kind == RecordKind::PhaseWrite && facts_[record.instr].is_plain_copy;
+  if (is_landed && !facts_[touch.instr].is_product && ordered != 0) {
+    return unfollowed(record.instr, {record.warp, record.pattern.lanes},
+                      "an mbarrier, an async proxy after it, and no fence");
+  }
   const bool is_generic_write =
       record.kind == RecordKind::Write || record.kind == RecordKind::Atomic || record.kind == RecordKind::PastWrite;
   if (!is_generic_write) return;
   // What cp.async brought, and its thread waited for, compilers hand to wgmma by a barrier alone; cards bear them out.
   if (facts_[record.instr].is_plain_copy && facts_[touch.instr].is_product) return;
+  // Likewise copies over mbarriers that are used no more.
+  if (facts_[record.instr].is_mbarrier_word && touch.kind == RecordKind::CopyWrite) return;
   for (unsigned byte = 0; byte < kGranuleBytes; ++byte) {
     if ((ordered >> byte & 1) == 0) continue;
     if (is_unfenced(touch, record, byte)) {
@@ -303,6 +322,23 @@ void RaceChecker::use_map(const AsyncIssue& issue) {
   operations_[operation_key(issue.id)].reads.push_back({MemorySpace::Global, 0, issue.map, kMapBytes});
 }
 
+// What cp.async of the arrival's thread brought is known with the phase.
+void RaceChecker::land(const Operation& arrival, std::uint32_t epoch, std::uint32_t number) {
+  for (const std::uint64_t id : arrival.copies) {
+    const auto found = copies_.find(id);
+    if (found == copies_.end()) continue;
+    Copy& copy = found->second;
+    const auto lane = static_cast<unsigned>(std::countr_zero(arrival.lanes));
+    const Operation part{copy.instr, copy.warp, arrival.lanes, {}, {}, 0, {}, {}};
+    const AsyncRange to{MemorySpace::Shared, 0, copy.shared[lane], copy.size};
+    const AsyncRange from{MemorySpace::Global, 0, copy.global[lane], copy.source_size[lane]};
+    turn(part, {&to, 1}, id, RecordKind::PhaseWrite, epoch, number);
+    turn(part, {&from, 1}, id, RecordKind::PhaseRead, epoch, number);
+    copy.lanes &= ~arrival.lanes;
+    if (copy.lanes == 0) copies_.erase(found);
+  }
+}
+
 // -- mbarriers. -------------------------------------------------------------------------------------------------------
 
 void RaceChecker::add_conflict(const Code& code, const Site& earlier, const Site& later, std::uint64_t address,
@@ -318,7 +354,7 @@ void RaceChecker::check_init(const MbarrierWatch& watch, std::uint32_t instr, st
                              std::uint32_t offset) {
   const MbarrierWatch::Event& init = watch.init();
   const bool is_own = init.warp == warp && init.lane == lane;
-  if (is_own || clocks_.knows(warp, lane, init.warp, init.lane, init.epoch)) return;
+  if (is_own || clocks_.knows_init(warp, lane, init.warp, init.lane, init.epoch)) return;
   add_conflict(kMbarrierInit, site(init.instr, init.warp, init.lane), site(instr, warp, lane), offset, 8);
 }
 
@@ -337,7 +373,6 @@ void RaceChecker::end_mbarrier(MbarrierWatch& watch, const MbarrierEvent& event)
 }
 
 void RaceChecker::mbarrier(const MbarrierEvent& event) {
-  if (!is_alone_) return Observer::mbarrier(event);
   using Kind = MbarrierEvent::Kind;
   const bool is_same_wait = event.kind == Kind::WaitTrue && waits_.who.mask != 0 && waits_.instr == event.instr &&
                             waits_.offset == event.offset && waits_.phase == event.phase &&
@@ -359,9 +394,11 @@ void RaceChecker::mbarrier(const MbarrierEvent& event) {
     return begin_mbarrier(event);
   }
   if (found == mbarriers_.end()) return;  // the machine has said so
+  if (event.kind == Kind::Overwritten) return end_mbarrier(found->second, event);
   MbarrierWatch& watch = found->second;
   if (event.is_async) return signal(watch, event);
   const MbarrierWatch::Event use{event.instr, event.warp, event.lane, clocks_.epoch(event.warp)};
+  if (ctas_.size() > 1) use_window(event.instr, {event.warp, 1U << event.lane}, event.offset);
   check_init(watch, event.instr, event.warp, event.lane, event.offset);
   if (event.kind == Kind::Inval) return end_mbarrier(watch, event);
   watch.used(use);
@@ -372,7 +409,7 @@ void RaceChecker::mbarrier(const MbarrierEvent& event) {
     waits_.who.mask |= 1U << event.lane;
     return;
   }
-  if (clocks_.phases_known(event.warp, event.lane, watch.number()) < event.phase) {
+  if (clocks_.phases_over(event.warp, event.lane, watch.number()) < event.phase) {
     const Site here = site(event.instr, event.warp, event.lane);
     add_conflict(kMbarrierPhase, here, here, event.offset, 8);
   }
@@ -385,7 +422,7 @@ void RaceChecker::mbarrier(const MbarrierEvent& event) {
 
 // Bytes that an operation owed have arrived, or the phase is complete.
 void RaceChecker::signal(MbarrierWatch& watch, const MbarrierEvent& event) {
-  if (event.is_async) {
+  if (event.is_async && !is_arrival_of_commit(watch, event)) {
     const std::uint64_t key = operation_key(event.operation);
     const auto found = operations_.find(key);
     if (found != operations_.end()) {
@@ -393,6 +430,14 @@ void RaceChecker::signal(MbarrierWatch& watch, const MbarrierEvent& event) {
       const auto epoch = static_cast<std::uint32_t>(event.phase + 1);
       turn(operation, operation.reads, key, RecordKind::PhaseRead, epoch, watch.number());
       turn(operation, operation.writes, key, RecordKind::PhaseWrite, epoch, watch.number());
+      land(operation, epoch, watch.number());
+      Clocks::Snapshot before = *operation.start;
+      before.covers = Clocks::Covers::Told;
+      if (event.kind == MbarrierEvent::Kind::Arrive) {
+        watch.arrives(std::move(before));
+      } else {
+        watch.lands(std::move(before));
+      }
       if (operation.phases_known < event.phase) {
         const Site here = site(event.instr, event.warp, event.lane);
         add_conflict(kMbarrierPhase, here, here, event.offset, 8);
@@ -419,7 +464,7 @@ void RaceChecker::flush_waits() {
   for (std::uint32_t left = waits.who.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     const bool is_first = waits.phase == ~std::uint64_t{0} || waits.phase == 0;
-    if (!is_first && clocks_.phases_known(waits.who.warp, lane, watch.number()) < waits.phase) {
+    if (!is_first && clocks_.phases_over(waits.who.warp, lane, watch.number()) < waits.phase) {
       const Site here = site(waits.instr, waits.who.warp, lane);
       add_conflict(kMbarrierPhase, here, here, waits.offset, 8);
     }
@@ -427,11 +472,6 @@ void RaceChecker::flush_waits() {
   }
   if (!waits.is_ordered) return;
   if (const std::shared_ptr<const Clock> known = watch.known_after(waits.phase)) clocks_.learn(known, waits.who);
-}
-
-// Of no effect in a cluster of one CTA.
-void RaceChecker::cluster_fence(std::uint32_t instr, WarpMask who) {
-  if (!is_alone_) Observer::cluster_fence(instr, who);
 }
 
 void RaceChecker::unfollowed(std::uint32_t instr, WarpMask, const char* what) {

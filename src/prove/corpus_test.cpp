@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triton's own code for sm_80 and sm_89, which nothing of plumb went into, is proved against its Triton source at every
-// shape of the task; and the same code broken on purpose is not, with the finding and the line that the defect has.
+// Triton's own code for sm_80, sm_89, sm_90 and sm_100, which nothing of plumb went into, is proved against its Triton
+// source at every shape of the task; and the same code broken on purpose is not, with the finding and the line that the
+// defect has.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -66,8 +67,24 @@ TEST_P(Hopper, TritonsCodeIsProvedAtThreeShapesOrMore) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Hopper,
                          ::testing::Values("matmul_bf16", "matmul_bf16_large", "matmul_f16_small", "matmul_f32_tf32",
-                                           "matmul_fp8", "matmul_desc", "matmul_desc_large", "flash_attention",
-                                           "flash_attention_causal", "flash_attention_w8"),
+                                           "matmul_fp8", "matmul_desc", "matmul_desc_large", "matmul_desc_ws",
+                                           "flash_attention", "flash_attention_causal", "flash_attention_w8"),
+                         [](const auto& row) { return std::string(row.param); });
+
+class Blackwell : public ::testing::TestWithParam<const char*> {};
+
+// tcgen05 and tensor memory, which no card here runs: Triton's code is right without anything of plumb in it.
+TEST_P(Blackwell, TritonsCodeIsProvedAtThreeShapesOrMore) {
+  const std::string name = GetParam();
+  const std::optional<task::Task> task = load(name);
+  ASSERT_TRUE(task);
+  expect_proved(*task, kCorpus / name / "sm_100" / (name + ".ptx"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Blackwell,
+                         ::testing::Values("matmul_bf16", "matmul_bf16_large", "matmul_bf16_strided",
+                                           "matmul_f16_small", "matmul_f32_tf32", "matmul_fp8", "matmul_desc",
+                                           "matmul_desc_large", "flash_attention_causal", "flash_attention_w8"),
                          [](const auto& row) { return std::string(row.param); });
 
 // Replaces the `nth` place (from 0) where `from` stands.
@@ -145,6 +162,22 @@ INSTANTIATE_TEST_SUITE_P(
                "proxy.tensor-map", "sm_90"},
         Mutant{"unfenced_store", "matmul_desc", "fence.proxy.async", "// fence.proxy.async", 2, "proxy.missing-fence",
                "sm_90"},
+        Mutant{"early_release", "matmul_desc_ws", "wgmma.wait_group.sync.aligned 0", "wgmma.wait_group.sync.aligned 1",
+               0, nullptr, "sm_90", "K=512,M=128,N=128"},
+        Mutant{"no_release", "matmul_desc_ws", "@%p6 mbarrier.arrive.shared::cta.b64 _, [%r34], 128;", "", 0,
+               "machine.deadlock", "sm_90", "K=512,M=128,N=128"},
+        Mutant{"map_before_its_owner", "matmul_desc_ws", "barrier.sync \t1;", "", 1, nullptr, "sm_90"},
+        Mutant{"no_tensor_store_wait", "flash_attention_causal", "tcgen05.wait::st", "// tcgen05.wait::st", 2,
+               "tensor.unwaited-read", "sm_100"},
+        Mutant{"no_tensor_load_wait", "matmul_bf16", "tcgen05.wait::ld", "// tcgen05.wait::ld", 0,
+               "machine.tensor-in-flight", "sm_100"},
+        Mutant{"no_tensor_release", "matmul_bf16", "@%p1 tcgen05.dealloc", "// tcgen05.dealloc", 0,
+               "machine.tensor-alloc", "sm_100"},
+        Mutant{"no_commit", "matmul_f16_small", "@%p11 tcgen05.commit", "// tcgen05.commit", 0, nullptr, "sm_100"},
+        Mutant{"unfenced_operand", "flash_attention_causal", "fence.proxy.async", "// fence.proxy.async", 0,
+               "proxy.missing-fence", "sm_100"},
+        Mutant{"other_accumulator", "matmul_bf16", "tcgen05.mma.cta_group::1.kind::f16 [ %r430 + 0 ]",
+               "tcgen05.mma.cta_group::1.kind::f16 [ %r430 + 8 ]", 1, nullptr, "sm_100"},
         Mutant{"weak_wgmma_wait", "flash_attention", "wgmma.wait_group.sync.aligned", "// wgmma.wait_group", 0, nullptr,
                "sm_90"}),
     [](const auto& row) { return std::string(row.param.name); });
