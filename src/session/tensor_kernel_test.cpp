@@ -57,7 +57,7 @@ TEST_P(TensorKernel, IsTheSameFunction) {
 INSTANTIATE_TEST_SUITE_P(Own, TensorKernel,
                          testing::Values("row_major_128", "half_sums", "tf32_columns", "bytes_ws", "bytes_32",
                                          "integers", "chain", "update", "scaled", "sparse", "ring", "pair_256",
-                                         "pair_128", "attention"),
+                                         "pair_128", "attention", "matmul"),
                          [](const auto& row) { return std::string(row.param); });
 
 // One change, the code of the finding that it must get, and what stands where the finding points.
