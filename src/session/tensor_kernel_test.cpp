@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels for tensor memory that Triton's own code does not look like (tests/tensor): majors, swizzles, kinds, `.ws`,
 // rows in half of the lanes, pairs of blocks, a product that is an operand of the next. Each leaves the numbers of its
-// Triton source, is the same function, and is caught when one line is changed.
+// Triton source, is proved, and is caught when one line is changed.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -44,14 +44,10 @@ TEST_P(TensorKernel, LeavesTheNumbersOfItsSource) {
   EXPECT_GT(outcome.mma_macs, 0u);
 }
 
-TEST_P(TensorKernel, IsTheSameFunction) {
+TEST_P(TensorKernel, IsProved) {
   const prove::Outcome outcome = prove::prove(*task_, *candidate_, {});
-  EXPECT_NE(outcome.verdict, prove::Verdict::Different) << prove::to_text(outcome, false);
+  EXPECT_EQ(outcome.verdict, prove::Verdict::Proved) << prove::to_text(outcome, false);
   EXPECT_EQ(outcome.contract, prove::Contract::Kept) << prove::to_text(outcome, false);
-  for (const Finding& finding : outcome.findings.list()) {
-    if (finding.severity != Severity::Error) continue;
-    EXPECT_TRUE(finding.code->id.starts_with("schedule.")) << render(finding, false);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Own, TensorKernel,
