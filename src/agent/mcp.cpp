@@ -100,6 +100,11 @@ bool McpPeer::is_open() const {
   return !version_.empty();
 }
 
+bool McpPeer::is_idle() const {
+  const std::lock_guard hold(mutex_);
+  return calls_.empty();
+}
+
 struct McpServer::Request {
   const std::shared_ptr<McpPeer>& peer;
   const McpMessage& message;

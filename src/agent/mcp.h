@@ -29,6 +29,8 @@ class McpPeer {
  public:
   // Whether `initialize` was answered.
   bool is_open() const;
+  // Whether it waits for nothing.
+  bool is_idle() const;
 
  private:
   friend class McpServer;

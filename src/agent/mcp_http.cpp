@@ -89,12 +89,16 @@ class HttpServer {
   void serve() { event_base_dispatch(base_); }
 
  private:
+  using Sessions = std::map<std::string, std::shared_ptr<McpPeer>, std::less<>>;
+
   void take_request(evhttp_request* request);
   bool is_refused(evhttp_request* request);
   void take_delete(evhttp_request* request);
   void take_post(evhttp_request* request);
   bool disagrees(evhttp_request* request, const McpMessage& message);
   std::shared_ptr<McpPeer> peer_of(evhttp_request* request, const McpMessage& message, std::string& new_session);
+  bool drop_oldest_session();
+  void end_session(Sessions::iterator session);
   void deliver();
   void answer(Exchange& exchange, const Json& message);
   void stream(Exchange& exchange, std::string_view text);
@@ -116,7 +120,8 @@ class HttpServer {
   std::uint64_t next_exchange_ = 1;
   std::map<std::uint64_t, Exchange> exchanges_;
   std::map<evhttp_connection*, std::uint64_t> by_connection_;
-  std::map<std::string, std::shared_ptr<McpPeer>, std::less<>> sessions_;
+  Sessions sessions_;
+  std::vector<std::string> session_order_;  // their names, the oldest first
 };
 
 std::string_view header(evhttp_request* request, const char* name) {
@@ -217,7 +222,7 @@ void HttpServer::take_delete(evhttp_request* request) {
   const auto session = sessions_.find(header(request, kSessionHeader));
   if (session == sessions_.end()) return reply(request, 404);
   server_.cancel_all(session->second);
-  sessions_.erase(session);
+  end_session(session);
   reply(request, 204);
 }
 
@@ -241,16 +246,33 @@ bool HttpServer::disagrees(evhttp_request* request, const McpMessage& message) {
   return true;
 }
 
+// Clients need not say when they leave. One that comes back to a session that went begins another.
+bool HttpServer::drop_oldest_session() {
+  for (auto name = session_order_.begin(); name != session_order_.end(); ++name) {
+    const auto session = sessions_.find(*name);
+    if (!session->second->is_idle()) continue;
+    end_session(session);
+    return true;
+  }
+  return false;
+}
+
+void HttpServer::end_session(Sessions::iterator session) {
+  std::erase(session_order_, session->first);
+  sessions_.erase(session);
+}
+
 // Null where the request was answered already.
 std::shared_ptr<McpPeer> HttpServer::peer_of(evhttp_request* request, const McpMessage& message,
                                              std::string& new_session) {
   if (!mcp_revision_of(message.params).empty()) return std::make_shared<McpPeer>();  // stands by itself
   if (message.method == "initialize") {
-    if (sessions_.size() >= kMostSessions) {
+    if (sessions_.size() >= kMostSessions && !drop_oldest_session()) {
       fail(request, 503, message.id, mcp_error::kInternal, "too many sessions are open");
       return nullptr;
     }
     new_session = sha256(fmt::format("{:x}{:x}", random_seed(), random_seed())).substr(0, 32);
+    session_order_.push_back(new_session);
     return sessions_.emplace(new_session, std::make_shared<McpPeer>()).first->second;
   }
   const std::string_view session = header(request, kSessionHeader);
@@ -327,8 +349,9 @@ void HttpServer::answer(Exchange& exchange, const Json& message) {
     return evhttp_send_reply_end(exchange.request);
   }
   if (!exchange.new_session.empty()) {
+    const auto session = sessions_.find(exchange.new_session);
     if (exchange.peer->is_open()) set_header(exchange.request, kSessionHeader, exchange.new_session);
-    else sessions_.erase(exchange.new_session);
+    else if (session != sessions_.end()) end_session(session);
   }
   const int code = message.contains("error") ? message["error"]["code"].get<int>() : 0;
   const bool is_bad = code == mcp_error::kInvalidParams || code == mcp_error::kUnsupportedVersion;

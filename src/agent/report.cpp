@@ -30,8 +30,7 @@ std::string speed_of(const StoryCandidate& candidate) {
 }
 
 std::string head(const Story& story) {
-  std::string out = fmt::format("{} for {}: {}\n", story.start.task, story.start.target,
-                                story.is_accepted() ? "a lowering" : "no lowering");
+  std::string out = fmt::format("{} for {}: {}\n", story.start.task, story.start.target, story.outcome());
   std::string by;
   if (!story.provider.empty()) by += fmt::format(", by {} {}", story.provider, story.model);
   if (!story.from.empty()) by += fmt::format(", from {}", story.from);
@@ -118,6 +117,7 @@ Json report_json(const Story& story) {
   }
   return {{"task", story.start.task},
           {"target", story.start.target},
+          {"is_judged", !story.end.is_null()},
           {"is_accepted", story.is_accepted()},
           {"from", story.from},
           {"provider", story.provider},

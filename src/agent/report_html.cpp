@@ -53,6 +53,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+constexpr std::size_t kMostFindings = 8;  // of a step
 constexpr double kWidth = 900, kLeft = 96, kRight = 16, kTop = 14, kBottom = 30;
 
 double x_of(std::size_t at, std::size_t count) {
@@ -155,9 +156,13 @@ std::string timeline(const Story& story) {
       "<th class=\"n\">s</th><th>what</th><th>came to</th></tr>";
   for (const Step& step : story.steps) {
     std::string findings;
-    for (const StepFinding& finding : step.findings) {
+    for (std::size_t i = 0; i < std::min(step.findings.size(), kMostFindings); ++i) {
+      const StepFinding& finding = step.findings[i];
       findings += fmt::format("<li><code>{}</code> {} [{}]</li>", escaped(finding.place), escaped(finding.message),
                               escaped(finding.code));
+    }
+    if (step.findings.size() > kMostFindings) {
+      findings += fmt::format("<li>and {} more</li>", step.findings.size() - kMostFindings);
     }
     if (!findings.empty()) findings = "<ul class=\"f\">" + findings + "</ul>";
     const bool is_said = step.kind == "message";
@@ -194,9 +199,12 @@ std::string report_html(const Story& story) {
       "content=\"width=device-width\"><title>{0}</title><style>{1}</style></head><body><h1>{0}: <span "
       "class=\"{2}\">{3}</span></h1><p class=\"sum\">{4} turns, {5} candidates, {6:.1f} s in tools{7}</p>{8}"
       "<h2>Verdicts</h2>{9}<h2>Speed</h2>{10}<h2>Candidates</h2>{11}<h2>Timeline</h2>{12}</body></html>\n",
-      escaped(title), kStyle, story.is_accepted() ? "good" : "bad", story.is_accepted() ? "a lowering" : "no lowering",
-      story.turns, story.candidates.size(), story.seconds, escaped(by), cost, progress_chart(story), speed_chart(story),
-      candidates_table(story), timeline(story));
+      escaped(title), kStyle,
+      story.is_accepted()   ? "good"
+      : story.end.is_null() ? ""
+                            : "bad",
+      story.outcome(), story.turns, story.candidates.size(), story.seconds, escaped(by), cost, progress_chart(story),
+      speed_chart(story), candidates_table(story), timeline(story));
 }
 
 }  // namespace plumb::agent

@@ -229,6 +229,10 @@ std::string_view name(Reached reached) {
 
 bool Story::is_accepted() const { return text_at(end, "verdict") == "proved" && text_at(end, "contract") == "kept"; }
 
+std::string_view Story::outcome() const {
+  return end.is_null() ? "not judged at its end" : is_accepted() ? "a lowering" : "no lowering";
+}
+
 std::string outcome_of(const Json& call) {
   const Json& output = child(call, "output");
   const std::string verdict = text_at(output, "verdict"), contract = text_at(output, "contract");

@@ -55,6 +55,7 @@ struct Story {
   std::optional<double> usd;
   nlohmann::json end;  // the last `end` event; null: there is none
   bool is_accepted() const;
+  std::string_view outcome() const;  // "a lowering", "no lowering", "not judged at its end"
 };
 
 Story read_story(const RunLog& log);

@@ -105,7 +105,7 @@ TEST_F(StoryTest, APageNeedsNothingAndExecutesNothing) {
 
 TEST_F(StoryTest, AReportOfAnEmptyRunSaysSo) {
   const Story story = read_story(log({}));
-  EXPECT_NE(report_text(story, false).find("no lowering"), std::string::npos);
+  EXPECT_NE(report_text(story, false).find("not judged"), std::string::npos);
   EXPECT_NE(report_html(story).find("No candidate was written"), std::string::npos);
   EXPECT_TRUE(report_json(story)["steps"].empty());
 }

@@ -105,6 +105,19 @@ def test_sessions_begin_and_end():
         assert status == 200 and "Mcp-Session-Id" not in headers, "a handshake that fails opens nothing"
 
 
+def test_the_oldest_idle_session_makes_room():
+    with Http() as server:
+        names = []
+        for _ in range(257):
+            server.session = None
+            server.initialize()
+            names.append(server.session)
+        same(len(set(names)), 257)
+        same(server.post(PING, {"Mcp-Session-Id": names[0]})[0], 404)
+        same(server.post(PING, {"Mcp-Session-Id": names[1]})[0], 200)
+        same(server.post(PING)[0], 200)
+
+
 def test_what_is_no_request_of_ours_is_refused():
     with Http() as server:
         server.initialize()
