@@ -244,8 +244,8 @@ TEST(Pipeline, APhaseMustNotEndWhileSomeoneWaitsForTheOneBefore) {
   EXPECT_EQ(p.codes(), Codes{"mbarrier.lag"});
 }
 
-// The consumers' release is told by the copy alone that the other lanes of the producer have gone on: the arrival of its
-// first lane came before that.
+// The consumers' release is told by the copy alone that the other lanes of the producer have gone on: the arrival of
+// its first lane came before that.
 TEST(Pipeline, ACopyComesAfterWhatItsThreadKnew) {
   for (const bool is_told : {true, false}) {
     Pipeline p;

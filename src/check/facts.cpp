@@ -163,6 +163,7 @@ std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::
     facts.is_map_release = opcode.starts_with("tensormap.cp_fenceproxy");
     const bool is_bulk_reduction = opcode.starts_with("cp.reduce.async.bulk");
     facts.is_async_reduction = is_bulk_reduction || opcode.starts_with("red.async");
+    facts.is_pair = opcode.find(".cta_group::2") != std::string_view::npos;
     facts.is_init_fence = opcode.starts_with("fence.mbarrier_init");
     const bool is_atom = opcode.starts_with("atom.");
     if (is_atom || opcode.starts_with("red.") || is_bulk_reduction) describe_atomic(facts);

@@ -23,6 +23,7 @@ struct InstrFacts {
   bool is_async_proxy = false;      // works through the async proxy: bulk and tensor copies, wgmma
   bool is_product = false;          // wgmma
   bool is_plain_copy = false;       // cp.async, not bulk
+  bool is_pair = false;             // cta_group::2
   bool is_init_fence = false;       // fence.mbarrier_init
   bool is_mbarrier_word = false;    // mbarrier.init, mbarrier.inval
   bool is_map_release = false;      // tensormap.cp_fenceproxy: writes a tensor map for others to acquire

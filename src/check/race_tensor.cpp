@@ -238,21 +238,33 @@ void RaceChecker::tensor_allocated(std::uint32_t instr, WarpMask who, std::uint3
   allocations_.push_back({rank_of(who.warp), column, columns, instr, who.warp, who.mask, clocks_.epoch(who.warp)});
 }
 
+// Every operation on the columns has ended for those who give them back; with cta_group::2, on those of both CTAs.
 void RaceChecker::tensor_released(std::uint32_t instr, WarpMask who, std::uint32_t column, std::uint32_t columns) {
   flush_waits();
-  const std::uint32_t rank = rank_of(who.warp);
-  const auto lane = static_cast<std::uint32_t>(std::countr_zero(who.mask));
-  tensor_.release(rank, column, columns, [&](const TensorOp& x) {
-    const Site here = site(instr, who.warp, lane);
-    const std::uint64_t place = std::uint64_t{rank} << kWindowBits | column;
-    if (!has_ended(x, who)) {
-      const auto other = static_cast<std::uint32_t>(std::countr_zero(x.lanes));
-      add_conflict(kTensorLifetime, site(x.instr, x.warp, other), here, place, columns);
-    } else if (!is_fenced(x, who)) {
-      add_conflict(kTensorFence, here, here, place, columns);
-    }
-  });
+  const std::uint32_t rank = rank_of(who.warp), peer = rank ^ 1U;
+  const bool is_pair = facts_[instr].is_pair && peer < ctas_.size();
+  const Site here = site(instr, who.warp, static_cast<std::uint32_t>(std::countr_zero(who.mask)));
+  const auto check = [&](std::uint32_t owner) {
+    const std::uint64_t place = std::uint64_t{owner} << kWindowBits | column;
+    tensor_.for_each(owner, column, columns, [&](const TensorOp& x) {
+      if (!has_ended(x, who)) {
+        const auto other = static_cast<std::uint32_t>(std::countr_zero(x.lanes));
+        add_conflict(kTensorLifetime, site(x.instr, x.warp, other), here, place, columns);
+      } else if (!is_fenced(x, who)) {
+        add_conflict(kTensorFence, here, here, place, columns);
+      }
+    });
+  };
+  check(rank);
+  if (is_pair) check(peer);
   std::erase_if(allocations_, [&](const Allocation& one) { return one.rank == rank && one.column == column; });
+  // What the first of a pair gives back, the second is still compared with.
+  const bool is_peer_holding = is_pair && std::any_of(allocations_.begin(), allocations_.end(), [&](const auto& one) {
+                                 return one.rank == peer && one.column == column;
+                               });
+  if (is_peer_holding) return;
+  tensor_.clear(rank, column, columns);
+  if (is_pair) tensor_.clear(peer, column, columns);
 }
 
 }  // namespace plumb::check

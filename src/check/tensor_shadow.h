@@ -54,9 +54,17 @@ class TensorShadow {
   // The use is there from now on; what it covers and `is_ordered` is forgotten.
   template <class F>
   void remember(std::uint32_t op, const machine::TensorUse& use, F&& is_ordered);
-  // Calls `f(x)` for each operation in these columns of a CTA, and forgets them.
+  // Calls `f(x)` for each operation in these columns of a CTA.
   template <class F>
-  void release(std::uint32_t rank, std::uint32_t column, std::uint32_t columns, F&& f);
+  void for_each(std::uint32_t rank, std::uint32_t column, std::uint32_t columns, F&& f) const {
+    for (std::uint32_t at = column; at < column + columns && at < kColumns; ++at) {
+      for (const Record& old : columns_[rank * kColumns + at]) f(ops_[old.op]);
+    }
+  }
+  void clear(std::uint32_t rank, std::uint32_t column, std::uint32_t columns) {
+    for (std::uint32_t at = column; at < column + columns && at < kColumns; ++at)
+      columns_[rank * kColumns + at].clear();
+  }
 
  private:
   struct Record {
@@ -93,15 +101,6 @@ void TensorShadow::remember(std::uint32_t op, const machine::TensorUse& use, F&&
       return !old.touch.writes && x.number == y.number && x.kind == y.kind && old.touch.role == mine.touch.role;
     });
     records.push_back(mine);
-  }
-}
-
-template <class F>
-void TensorShadow::release(std::uint32_t rank, std::uint32_t column, std::uint32_t columns, F&& f) {
-  for (std::uint32_t at = column; at < column + columns && at < kColumns; ++at) {
-    std::vector<Record>& records = columns_[rank * kColumns + at];
-    for (const Record& old : records) f(ops_[old.op]);
-    records.clear();
   }
 }
 
