@@ -21,6 +21,11 @@ namespace plumb::agent {
 // The text to judge at the end: the last that `prove` accepted, or else the last written. Told of every call.
 class FinalText {
  public:
+  FinalText() = default;
+  // Of a run that knows better which one it is.
+  FinalText(SourcePtr text, std::string file, bool is_accepted)
+      : text_(std::move(text)), file_(std::move(file)), is_accepted_(is_accepted) {}
+
   // True when this answer makes another text the final one.
   bool remember(const session::Session& session, std::string_view tool, const session::Reply& reply);
 

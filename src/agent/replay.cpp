@@ -60,18 +60,27 @@ std::string first_difference(const Json& now, const Json& then) {
 }
 
 std::optional<Turn> Replay::next(Findings&) {
-  Turn turn;
-  while (at_ < log_.events.size()) {
-    const Json& event = log_.events[at_].value;
+  for (; at_ < log_.events.size(); ++at_) {
+    Json event = log_.events[at_].value;
+    if (!is_of_course(event)) continue;
+    Turn turn;
+    turn.lane = lane_of(event);
     if (event["event"] == "call") {
       turn.calls.push_back({event["tool"], event["input"]});
-      return turn;
+      return turn;  // `answered` steps on
     }
-    if (event["event"] == "message") turn.messages.push_back(event["text"]);
+    event.erase("at");
+    turn.events.push_back(std::move(event));
     ++at_;
+    return turn;
   }
-  if (turn.messages.empty()) return std::nullopt;
-  return turn;
+  return std::nullopt;
+}
+
+std::vector<Call> Replay::restore(const std::vector<Json>& events) {
+  std::size_t done = static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_of_course));
+  for (; done > 0 && at_ < log_.events.size(); ++at_) done -= is_of_course(log_.events[at_].value) ? 1 : 0;
+  return {};
 }
 
 void Replay::answered(const Call& call, const session::Reply& reply, Findings& findings) {
@@ -81,20 +90,11 @@ void Replay::answered(const Call& call, const session::Reply& reply, Findings& f
   const std::string difference = first_difference(session::facts_of(call.tool, reply.is_answer, reply.output),
                                                   session::facts_of(call.tool, was_answer, event.value["output"]));
   if (difference.empty()) return;
-  // Events are numbered as lines of the log; `start` is 1.
-  findings.add(kReplayDiffers, fmt::format("event {}, `{}`: {}", at_ + 1, call.tool, difference), event.place);
+  const std::uint32_t line = event.place.source->locate(event.place.span.begin).line;
+  findings.add(kReplayDiffers, fmt::format("event {}, `{}`: {}", line, call.tool, difference), event.place);
 }
 
-std::unique_ptr<Provider> make_provider(std::string_view name, const ProviderConfig& config, Findings& findings) {
-  if (name == "anthropic" || name == "openai") {
-    findings.add(kProviderNotBuilt, fmt::format("the provider `{}` is not built into this plumb", name)).hint =
-        "use --provider replay with a stored run log";
-    return nullptr;
-  }
-  if (name != "replay") {
-    findings.add(kProviderUnknown, fmt::format("there is no provider `{}`", name)).hint = "built in: replay";
-    return nullptr;
-  }
+std::unique_ptr<Replay> make_replay(const ReplayConfig& config, Findings& findings) {
   std::optional<RunLog> log = read_log(config.log, findings);
   if (!log) return nullptr;
   const auto start_place = [&]() -> Place {

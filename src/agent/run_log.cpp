@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
+#include <memory>
 
 #include "agent/codes.h"
 #include "base/file.h"
@@ -15,6 +19,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kFormat = "plumb-run-1";
+constexpr unsigned kMostLanes = 64;
+
+// What each kind of event must have, as texts.
+constexpr struct {
+  std::string_view kind;
+  std::array<const char*, 3> texts;
+} kKinds[] = {{"message", {"text"}}, {"call", {"tool"}},   {"turn", {}},   {"given", {"file", "text", "sha256"}},
+              {"stage", {"stage"}},  {"retry", {"reason"}}, {"share", {"file", "sha256"}},
+              {"stop", {"reason"}},  {"end", {}}, {"cut", {}}, {"resume", {}}, {"cancelled", {"tool"}}};
 
 bool is_text(const Json& event, const char* key) { return event.contains(key) && event[key].is_string(); }
 
@@ -23,7 +36,16 @@ std::optional<Start> read_start(const Json& event) {
     if (!is_text(event, key)) return std::nullopt;
   }
   if (event.value("event", Json()) != "start" || event["format"] != kFormat) return std::nullopt;
-  Start start{event["task"], event["task_sha256"], event["tools_sha256"], event["target"], 0};
+  Start start{event["task"], event["task_sha256"], event["tools_sha256"], event["target"]};
+  for (const auto& [key, field] :
+       {std::pair("from", &start.from), std::pair("provider", &start.provider), std::pair("model", &start.model)}) {
+    if (is_text(event, key)) *field = event[key];
+  }
+  if (const Json lanes = event.value("lanes", Json(1)); lanes.is_number_unsigned() && lanes > 0 && lanes <= kMostLanes) {
+    start.lanes = lanes.get<unsigned>();
+  } else {
+    return std::nullopt;
+  }
   const auto& seed = event["seed"].get_ref<const std::string&>();
   const auto [stop, error] = std::from_chars(seed.data(), seed.data() + seed.size(), start.seed, 16);
   if (error != std::errc() || stop != seed.data() + seed.size()) return std::nullopt;
@@ -33,12 +55,17 @@ std::optional<Start> read_start(const Json& event) {
 // Empty when the event has what its kind needs.
 std::string wrong_with(const Json& event) {
   if (!event.is_object() || !is_text(event, "event")) return "an event is an object with `event`";
-  const auto& kind = event["event"].get_ref<const std::string&>();
-  if (kind == "message") return is_text(event, "text") ? "" : "a message needs `text`";
-  if (kind == "end" || kind == "cut") return "";
-  if (kind == "cancelled") return is_text(event, "tool") ? "" : "a cancelled call needs `tool`";
-  if (kind != "call") return fmt::format("unknown event `{}`", kind);
-  const bool is_good = is_text(event, "tool") && event.contains("input") && event.contains("output");
+  const auto& name = event["event"].get_ref<const std::string&>();
+  const auto* kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& each) { return each.kind == name; });
+  if (kind == std::end(kKinds)) return fmt::format("unknown event `{}`", name);
+  for (const char* key : kind->texts) {
+    if (key != nullptr && !is_text(event, key)) return fmt::format("a {} needs `{}`", name, key);
+  }
+  if (const Json lane = event.value("lane", Json(0)); !lane.is_number_unsigned() || lane >= kMostLanes) {
+    return "`lane` is no lane";
+  }
+  const bool is_good = name != "call" || (event.contains("input") && event.contains("output"));
   return is_good ? "" : "a call needs `tool`, `input` and `output`";
 }
 
@@ -57,14 +84,20 @@ bool is_piece_of_start(std::string_view text) {
          !Json::accept(text);
 }
 
+// Whether a file ends inside of a line. Asked before each event, so it reads no more than the last byte.
+bool ends_inside_a_line(const std::filesystem::path& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  return file && std::fseek(file.get(), -1, SEEK_END) == 0 && std::fgetc(file.get()) != '\n';
+}
+
 // What must stand before the next event: nothing, where the log ends with its line; else the end of the line, and the
 // mark of one that was cut off.
 std::string mend(const std::filesystem::path& path) {
   Findings ignored;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return {};
+  if (!std::filesystem::is_regular_file(path, error) || !ends_inside_a_line(path)) return {};
   const std::optional<std::string> text = read_file(path, ignored);
-  if (!text || text->empty() || text->back() == '\n') return {};
+  if (!text) return {};
   const bool is_whole = Json::accept(text->substr(text->rfind('\n') + 1));
   return is_whole ? "\n" : "\n" + Json{{"event", "cut"}}.dump() + "\n";
 }
@@ -120,15 +153,18 @@ bool append_event(const std::filesystem::path& path, const Json& event, Findings
 }
 
 bool begin_log(const std::filesystem::path& path, const Start& start, Findings& findings) {
-  return append_event(path,
-                      {{"event", "start"},
-                       {"format", kFormat},
-                       {"task", start.task},
-                       {"task_sha256", start.task_sha256},
-                       {"tools_sha256", start.tools_sha256},
-                       {"target", start.target},
-                       {"seed", fmt::format("{:016x}", start.seed)}},
-                      findings);
+  Json event = {{"event", "start"},
+                {"format", kFormat},
+                {"task", start.task},
+                {"task_sha256", start.task_sha256},
+                {"tools_sha256", start.tools_sha256},
+                {"target", start.target},
+                {"seed", fmt::format("{:016x}", start.seed)},
+                {"from", start.from}};
+  if (!start.provider.empty()) event["provider"] = start.provider;
+  if (!start.model.empty()) event["model"] = start.model;
+  if (start.lanes > 1) event["lanes"] = start.lanes;
+  return append_event(path, event, findings);
 }
 
 bool log_message(const std::filesystem::path& path, std::string_view text, Findings& findings) {
@@ -149,6 +185,13 @@ Logged call_and_log(const std::filesystem::path& path, const session::Session& s
                {"seconds", seconds.count()}};
   out.is_written = append_event(path, out.event, findings);
   return out;
+}
+
+unsigned lane_of(const Json& event) { return event.value("lane", 0u); }
+
+bool is_of_course(const Json& event) {
+  const Json& kind = event["event"];
+  return kind != "end" && kind != "cut" && kind != "resume" && kind != "cancelled";
 }
 
 }  // namespace plumb::agent

@@ -19,6 +19,10 @@ namespace plumb::agent {
 struct Start {
   std::string task, task_sha256, tools_sha256, target;
   std::uint64_t seed = 0;
+  // Of logs that `plumb lower` and its like begin; others leave them as they are.
+  std::string from = "source";    // what the run starts from: "source", "scaffold" or "seed"
+  std::string provider{}, model{};  // empty: not told
+  unsigned lanes = 1;
 };
 
 struct Event {
@@ -47,5 +51,10 @@ struct Logged {
 Logged call_and_log(const std::filesystem::path& path, const session::Session& session, std::string_view tool,
                     const nlohmann::json& input, Findings& findings);
 bool append_event(const std::filesystem::path& path, const nlohmann::json& event, Findings& findings);
+
+// Which lane of the run an event belongs to.
+unsigned lane_of(const nlohmann::json& event);
+// Whether an event is of the run's course, which a replay repeats, and not of how it was written down or ended.
+bool is_of_course(const nlohmann::json& event);
 
 }  // namespace plumb::agent
