@@ -3,6 +3,7 @@
 // are in tests/cli.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -39,6 +40,7 @@ class AgentTest : public testing::Test {
   }
 
   fs::path folder_;
+  Findings ignored_;
 };
 
 // Says what it is told to say, and keeps the answers.
@@ -290,14 +292,47 @@ TEST_F(AgentTest, ACandidateThatDoesNotReadIsNoLowering) {
   EXPECT_FALSE(fs::exists(folder_ / "out" / "vector_add.ptx"));
 }
 
-TEST_F(AgentTest, UnknownAndUnbuiltProvidersAreNamed) {
-  for (const auto& [name, code] : {std::pair("anthropic", &kProviderNotBuilt), std::pair("openai", &kProviderNotBuilt),
-                                   std::pair("gpt", &kProviderUnknown)}) {
+TEST_F(AgentTest, ARunThatWasInterruptedComesBackFromItsLogAlone) {
+  const std::string good = *read_file(PLUMB_SOURCE_DIR "/suite/vector_add/sm_89/vector_add.ptx", ignored_);
+  const std::vector<Turn> turns = {{{"a plan"}, {{"write_candidate", {{"text", good}}}}},
+                                   {{}, {{"assemble", Json::object()}, {"prove", Json::object()}}}};
+  Scripted whole(turns);
+  ASSERT_TRUE(lower(whole, options()).holds());
+  const std::string log = *read_file(folder_ / "out" / "run.jsonl", ignored_);
+  const std::string ptx = *read_file(folder_ / "out" / "vector_add.ptx", ignored_);
+  std::size_t lines = 0;
+  for (std::size_t cut = 0; cut <= log.size(); cut += 1 + log.size() / 12) {
+    fs::remove_all(folder_ / "out");
+    fs::create_directories(folder_ / "out");
+    std::ofstream(folder_ / "out" / "run.jsonl") << log.substr(0, cut);
+    std::ofstream(folder_ / "whole.jsonl") << log;
     Findings findings;
-    EXPECT_EQ(make_provider(name, {}, findings), nullptr);
-    ASSERT_EQ(findings.list().size(), 1u);
-    EXPECT_EQ(findings.list()[0].code->id, code->id);
+    auto stored = read_log(folder_ / "whole.jsonl", findings);
+    ASSERT_TRUE(stored);
+    Replay replay(std::move(*stored));
+    LowerOptions again = options();
+    again.is_resume = true;
+    const LowerOutcome outcome = lower(replay, again);
+    EXPECT_TRUE(outcome.holds()) << cut << render(outcome.findings, false);
+    EXPECT_EQ(*read_file(folder_ / "out" / "vector_add.ptx", ignored_), ptx) << cut;
+    const auto kept = read_log(folder_ / "out" / "run.jsonl", findings);
+    ASSERT_TRUE(kept) << cut << render(findings, false);
+    const auto count = std::count_if(kept->events.begin(), kept->events.end(),
+                                     [](const Event& event) { return is_of_course(event.value); });
+    EXPECT_EQ(count, 4) << cut;
+    ++lines;
   }
+  EXPECT_GT(lines, 10u);
+}
+
+TEST_F(AgentTest, AnEarlierLogIsKept) {
+  for (int i = 0; i < 2; ++i) {
+    Scripted provider({{{"nothing"}, {}}});
+    lower(provider, options());
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "run.jsonl"));
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "run-1.jsonl"));
+  EXPECT_FALSE(fs::exists(folder_ / "out" / ".plumb-run"));
 }
 
 }  // namespace

@@ -13,10 +13,17 @@ extern constexpr Code kRunLogCut{
     "counts. Going on with the log marks the line with a `cut` event."};
 extern constexpr Code kProviderUnknown{"agent.provider-unknown", "no provider has this name",
                                        "Providers answer as the model: replay, anthropic, openai."};
-extern constexpr Code kProviderNotBuilt{"agent.provider-not-built", "this plumb was built without the provider",
-                                        "Only `replay` is built in: it answers from a stored run log. Drive the tools "
-                                        "yourself with `plumb tool NAME ... --log`\n"
-                                        "and replay that log."};
+extern constexpr Code kProviderSetting{"agent.provider-setting", "a provider lacks a setting",
+                                       "A service needs the name of a model (`--model`); `plumb lower --help` has the "
+                                       "rest."};
+extern constexpr Code kProviderKey{"agent.provider-key", "the key of a service is missing or not safe to send",
+                                   "Keys come from the environment alone: ANTHROPIC_API_KEY, OPENAI_API_KEY. They are "
+                                   "sent over https or to this\n"
+                                   "machine, and stand in no log and no message."};
+extern constexpr Code kProviderFailed{"agent.provider-failed", "a service gives no answer",
+                                      "What the server said last stands in the message; every try stands in the run "
+                                      "log as a `retry` event. The best\n"
+                                      "candidate so far is judged all the same, and `--resume` goes on with the run."};
 extern constexpr Code kReplayDiffers{"agent.replay-differs", "a tool answers differently from the run log",
                                      "Every tool call of the log is executed again and the facts of its answer "
                                      "compared: verdicts, codes, places, counts,\n"
@@ -44,10 +51,27 @@ extern constexpr Code kNotProved{
     "At the end of a run the last candidate that `prove` accepted, or else the last one written, is proved again from\n"
     "scratch with a fresh seed. Only `proved` with the contract kept is written out as a lowering."};
 
+extern constexpr Code kBudget{"agent.budget", "a budget that cannot be read, or cannot be held",
+                              "`--budget turns=40,tokens=2000000,usd=5,minutes=60`, any of them, each a number above "
+                              "0. A limit in dollars needs the\n"
+                              "prices of the model (`--prices`), since plumb knows none."};
+extern constexpr Code kPrices{"agent.prices", "a price table that cannot be read",
+                              "TOML with one table a model, in dollars for a million tokens:\n"
+                              "  [\"MODEL\"]\n  input = 3.0\n  output = 15.0\n  cache_read = 0.3\n"
+                              "  cache_write = 3.75\n"
+                              "`cache_read` and `cache_write` are `input` where they are left out."};
+extern constexpr Code kArguments{"agent.arguments", "a call of a model that is not executed",
+                                 "What the model sent as arguments is not a JSON object, or longer than any candidate. "
+                                 "It is told so, and may call again."};
+extern constexpr Code kRunOther{"agent.run-other", "the run to resume is of something else",
+                                "`--resume` goes on with the run in the folder of --out: the same task in the same "
+                                "state, the same target, provider,\nmodel and number of lanes."};
+
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kRunLog,        &kRunLogCut,  &kProviderUnknown, &kProviderNotBuilt,
-                                         &kReplayDiffers, &kReplayTask, &kReplayTools,     &kNoCandidate,
-                                         &kRunInUse,      &kMcpToken,   &kMcpListen,       &kNotProved};
+  static constexpr const Code* kAll[] = {
+      &kRunLog,        &kRunLogCut,  &kProviderUnknown, &kProviderSetting, &kProviderKey, &kProviderFailed,
+      &kReplayDiffers, &kReplayTask, &kReplayTools,     &kNoCandidate,     &kNotProved,   &kBudget,
+      &kPrices,        &kArguments,  &kRunInUse,        &kMcpToken,        &kMcpListen,   &kRunOther};
   return kAll;
 }
 

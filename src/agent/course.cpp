@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "agent/codes.h"
+#include "agent/prompt.h"
 #include "base/hash.h"
 
 namespace plumb::agent {
@@ -25,13 +26,13 @@ std::optional<session::Reply> refusal(Json& input) {
   constexpr std::size_t kKept = 1000;
   Findings findings;
   const bool is_unparsed = input.is_object() && input.contains("unparsed");
-  const std::string text = is_unparsed && input["unparsed"].is_string() ? input["unparsed"].get<std::string>()
-                                                                        : dump(input);
+  const std::string text =
+      is_unparsed && input["unparsed"].is_string() ? input["unparsed"].get<std::string>() : dump(input);
   if (is_unparsed) {
     findings.add(kArguments, "the arguments of this call are not a JSON object: it was not executed");
   } else if (text.size() > kMostInput) {
-    findings.add(kArguments, fmt::format("the arguments of this call are {} bytes, at most {} are taken", text.size(),
-                                         kMostInput));
+    findings.add(kArguments,
+                 fmt::format("the arguments of this call are {} bytes, at most {} are taken", text.size(), kMostInput));
   } else {
     return std::nullopt;
   }
@@ -96,9 +97,12 @@ std::optional<session::Reply> Course::call(const Call& call, unsigned lane, Find
   std::optional<session::Reply> reply = refusal(input);
   if (!reply) reply = session::call(*sessions_[lane], call.tool, input);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  Json event = {{"event", "call"},         {"tool", call.tool},
-                {"input", std::move(input)}, {"output", reply->output},
-                {"is_answer", reply->is_answer}, {"seconds", took.count()}};
+  Json event = {{"event", "call"},
+                {"tool", call.tool},
+                {"input", std::move(input)},
+                {"output", reply->output},
+                {"is_answer", reply->is_answer},
+                {"seconds", took.count()}};
   if (!call.id.empty()) event["id"] = call.id;
   if (!record(std::move(event), lane, findings)) return std::nullopt;
   return reply;
@@ -146,7 +150,6 @@ void Course::apply(const Json& event, unsigned lane, Findings& findings) {
     state.stale = 0;
   } else if (kind == "given") {
     put(event, lane, event["text"], findings);
-    state.has_written = true;
   } else if (kind == "share") {
     const auto found = std::find_if(accepted_.begin(), accepted_.end(),
                                     [&](const Candidate& each) { return each.sha256 == event["sha256"]; });
@@ -164,6 +167,8 @@ void Course::apply(const Json& event, unsigned lane, Findings& findings) {
 bool Course::put(const Json& event, unsigned lane, const std::string& text, Findings& findings) {
   if (!sessions_[lane]->write(event["file"].get<std::string>(), text, findings)) return false;
   written_ = Candidate{event["file"], sha256(text), text, lane, {}, 0};
+  states_[lane].file = written_->file;
+  states_[lane].sha256 = written_->sha256;
   return true;
 }
 
@@ -176,13 +181,15 @@ void Course::apply_call(const Json& event, unsigned lane) {
     ++state.judged;
     ++state.stale;
   }
+  if (std::string line = attempt_line(event); !line.empty()) state.attempts.push_back(std::move(line));
   if (!is_answer) return;
   if (tool == "write_candidate" || tool == "patch_candidate") {
     Findings ignored;
     const std::string file = output.value("file", "");
     if (const SourcePtr text = sessions_[lane]->read(file, ignored)) {
-      state.has_written = true;
       written_ = Candidate{file, sha256(text->text()), std::string(text->text()), lane, {}, 0};
+      state.file = file;
+      state.sha256 = written_->sha256;
     }
   }
   const Level level = level_of(event);
@@ -217,15 +224,16 @@ void Course::measure(const Json& event, unsigned lane) {
     return each.sha256 == output.value("candidate_sha256", "");
   });
   const Json shapes = output.value("shapes", Json::array());
-  if (found == accepted_.end() || !is_about_all_shapes(event) || !output.value("holds", false) || shapes.empty()) return;
+  if (found == accepted_.end() || !is_about_all_shapes(event) || !output.value("holds", false) || shapes.empty())
+    return;
   double logs = 0, share = 1;
   for (const Json& shape : shapes) {
     const char* how = shape.value("is_cold", true) ? "cold" : "warm";
     const double value = shape.value(Json::json_pointer(fmt::format("/{}/candidate_ns/value", how)), 0.0);
     if (!(value > 0)) return;
     logs += std::log(value);
-    share = std::min(share, std::max(shape.value("share_of_copy_bandwidth", 0.0),
-                                     shape.value("share_of_known_rate", 0.0)));
+    share =
+        std::min(share, std::max(shape.value("share_of_copy_bandwidth", 0.0), shape.value("share_of_known_rate", 0.0)));
   }
   const double mean = std::exp(logs / static_cast<double>(shapes.size()));
   const bool is_faster = std::none_of(accepted_.begin(), accepted_.end(), [&](const Candidate& each) {

@@ -34,11 +34,12 @@ enum class Level : std::uint8_t { Nothing, Assembles, Safe, Equal, Accepted };
 
 struct LaneState {
   std::string stage;         // "understand", "correct", "fast"; empty before the first
-  bool has_written = false;  // a candidate
+  std::string file, sha256;  // what it wrote last; empty before that
   Level level = Level::Nothing;
   std::uint64_t judged = 0, stale = 0;  // answers about a candidate; those of them since the last progress
   std::string shared_sha256;            // the last candidate taken over from another lane
   std::string accepted_sha256;          // the last own one, or taken over
+  std::vector<std::string> attempts;    // a line each
   Usage last_usage;
 };
 

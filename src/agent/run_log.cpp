@@ -25,9 +25,18 @@ constexpr unsigned kMostLanes = 64;
 constexpr struct {
   std::string_view kind;
   std::array<const char*, 3> texts;
-} kKinds[] = {{"message", {"text"}}, {"call", {"tool"}},   {"turn", {}},   {"given", {"file", "text", "sha256"}},
-              {"stage", {"stage"}},  {"retry", {"reason"}}, {"share", {"file", "sha256"}},
-              {"stop", {"reason"}},  {"end", {}}, {"cut", {}}, {"resume", {}}, {"cancelled", {"tool"}}};
+} kKinds[] = {{"message", {"text"}},
+              {"call", {"tool"}},
+              {"turn", {}},
+              {"given", {"file", "text", "sha256"}},
+              {"stage", {"stage"}},
+              {"retry", {"reason"}},
+              {"share", {"file", "sha256"}},
+              {"stop", {"reason"}},
+              {"end", {}},
+              {"cut", {}},
+              {"resume", {}},
+              {"cancelled", {"tool"}}};
 
 bool is_text(const Json& event, const char* key) { return event.contains(key) && event[key].is_string(); }
 
@@ -41,7 +50,8 @@ std::optional<Start> read_start(const Json& event) {
        {std::pair("from", &start.from), std::pair("provider", &start.provider), std::pair("model", &start.model)}) {
     if (is_text(event, key)) *field = event[key];
   }
-  if (const Json lanes = event.value("lanes", Json(1)); lanes.is_number_unsigned() && lanes > 0 && lanes <= kMostLanes) {
+  if (const Json lanes = event.value("lanes", Json(1u));
+      lanes.is_number_unsigned() && lanes > 0 && lanes <= kMostLanes) {
     start.lanes = lanes.get<unsigned>();
   } else {
     return std::nullopt;
@@ -62,7 +72,7 @@ std::string wrong_with(const Json& event) {
   for (const char* key : kind->texts) {
     if (key != nullptr && !is_text(event, key)) return fmt::format("a {} needs `{}`", name, key);
   }
-  if (const Json lane = event.value("lane", Json(0)); !lane.is_number_unsigned() || lane >= kMostLanes) {
+  if (const Json lane = event.value("lane", Json(0u)); !lane.is_number_unsigned() || lane >= kMostLanes) {
     return "`lane` is no lane";
   }
   const bool is_good = name != "call" || (event.contains("input") && event.contains("output"));

@@ -20,7 +20,7 @@ struct Start {
   std::string task, task_sha256, tools_sha256, target;
   std::uint64_t seed = 0;
   // Of logs that `plumb lower` and its like begin; others leave them as they are.
-  std::string from = "source";    // what the run starts from: "source", "scaffold" or "seed"
+  std::string from = "source";      // what the run starts from: "source", "scaffold" or "seed"
   std::string provider{}, model{};  // empty: not told
   unsigned lanes = 1;
 };

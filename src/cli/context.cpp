@@ -18,14 +18,10 @@ namespace {
 
 constexpr std::size_t kMostFindings = 20;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 std::filesystem::path cache_folder() {
-  std::filesystem::path base = variable("XDG_CACHE_HOME");
-  if (base.empty() && !variable("HOME").empty()) base = std::filesystem::path(variable("HOME")) / ".cache";
+  std::filesystem::path base = environment_value("XDG_CACHE_HOME");
+  if (base.empty() && !environment_value("HOME").empty())
+    base = std::filesystem::path(environment_value("HOME")) / ".cache";
   if (base.empty()) return {};
   std::error_code error;
   std::filesystem::create_directories(base / "plumb", error);
@@ -59,12 +55,12 @@ void write(std::FILE* stream, std::string_view text) {
 
 Context Context::from_environment() {
   Context context;
-  const bool is_plain = !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
+  const bool is_plain = !environment_value("NO_COLOR").empty() || environment_value("TERM") == "dumb";
   context.is_err_terminal = ::isatty(STDERR_FILENO) == 1;
   context.has_colour_out = !is_plain && ::isatty(STDOUT_FILENO) == 1;
   context.has_colour_err = !is_plain && context.is_err_terminal;
-  context.search_path = variable("PATH");
-  context.mcp_token = variable("PLUMB_MCP_TOKEN");
+  context.search_path = environment_value("PATH");
+  context.mcp_token = environment_value("PLUMB_MCP_TOKEN");
   context.cache = cache_folder();
   return context;
 }
@@ -73,6 +69,11 @@ triton::PythonConfig Context::python() const {
   triton::PythonConfig config;
   config.cache = cache;
   return config;
+}
+
+std::string environment_value(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
 }
 
 void print(std::string_view text) { write(stdout, text); }

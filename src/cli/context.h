@@ -37,6 +37,9 @@ struct Context {
   triton::PythonConfig python() const;
 };
 
+// Empty where it is not set.
+std::string environment_value(const char* name);
+
 void print(std::string_view text);        // standard output
 void print_error(std::string_view text);  // standard error
 void print_json(const nlohmann::json& value);

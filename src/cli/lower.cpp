@@ -5,8 +5,13 @@
 
 #include <memory>
 
-#include "agent/provider.h"
+#include "agent/codes.h"
+#include "agent/providers.h"
+#include "agent/replay.h"
+#include "base/file.h"
 #include "cli/commands.h"
+#include "cli/lower_events.h"
+#include "gpu/process.h"
 #include "session/process.h"
 
 namespace plumb::cli {
@@ -15,52 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string task, target, provider = "replay", log, out;
+  std::string task, target, provider = "replay", log, out, seed_ptx, budget, prices, progress = "auto";
+  unsigned lanes = 1;
+  std::uint64_t patience = 24;
+  bool is_resume = false;
+  agent::ChatConfig chat;
 };
-
-// One tool call in a line: what was asked for, and what came of it.
-std::string call_line(const nlohmann::json& event) {
-  const nlohmann::json& output = event["output"];
-  std::string what;
-  if (output.contains("verdict") && event["tool"] == "check") {
-    what = output["verdict"] == "proved" ? "safe at these shapes" : "not safe";
-  } else if (output.contains("verdict")) {
-    what = fmt::format("{}, contract {}", output["verdict"].get<std::string>(),
-                       output["contract"].is_string() ? output["contract"].get<std::string>() : "-");
-  } else if (output.contains("accepts")) {
-    what = output["accepts"] == true ? "accepted" : "not accepted";
-  } else if (output.contains("holds")) {
-    what = output["holds"] == true ? "agrees with the Triton source" : "does not agree";
-  } else if (output.contains("lines")) {
-    what = fmt::format("{}, {} lines", output.value("file", ""), output["lines"].get<std::uint64_t>());
-  } else if (!event.value("is_answer", true)) {
-    what = "refused";
-  }
-  std::string out =
-      fmt::format("  {:<16} {}  ({:.1f} s)\n", event["tool"].get<std::string>(), what, event.value("seconds", 0.0));
-  const auto findings = output.find("findings");
-  if (findings == output.end() || !findings->is_array()) return out;
-  std::size_t shown = 0;
-  for (const nlohmann::json& finding : *findings) {
-    if (finding.value("severity", "") != "error" || shown++ == 3) continue;
-    if (shown > 3) continue;
-    const std::string place = finding.contains("line")
-                                  ? fmt::format("{}:{}: ", finding.value("file", ""), finding["line"].get<int>())
-                                  : std::string();
-    out +=
-        fmt::format("                   {}{} [{}]\n", place, finding.value("message", ""), finding.value("code", ""));
-  }
-  return out;
-}
-
-std::string event_text(const nlohmann::json& event, bool colour) {
-  const std::string kind = event.value("event", "");
-  if (kind == "message") {
-    return fmt::format("{}model:{} {}\n", colour ? "\x1b[1;34m" : "", colour ? "\x1b[0m" : "", event.value("text", ""));
-  }
-  if (kind == "call") return call_line(event);
-  return "  proved again from scratch with a fresh seed\n";
-}
 
 nlohmann::json to_json(const agent::LowerOutcome& outcome) {
   nlohmann::json files = nlohmann::json::array();
@@ -71,30 +36,101 @@ nlohmann::json to_json(const agent::LowerOutcome& outcome) {
   for (const nlohmann::json& finding : plumb::to_json(outcome.findings)) object["findings"].push_back(finding);
   object["holds"] = outcome.holds();
   object["files"] = std::move(files);
+  object["from"] = outcome.from;
+  object["stops"] = outcome.stops;
+  object["turns"] = outcome.spent.turns;
+  object["usage"] = agent::to_json(outcome.spent.usage);
+  object["usd"] = outcome.knows_price ? nlohmann::json(outcome.spent.usd) : nlohmann::json();
+  if (outcome.nanoseconds) object["nanoseconds"] = *outcome.nanoseconds;
   return object;
 }
 
 std::string to_text(const agent::LowerOutcome& outcome, bool colour) {
   std::string text = render(outcome.findings, colour);
   if (outcome.judgement) text += prove::to_text(*outcome.judgement, colour);
+  if (outcome.from != "source")
+    text += fmt::format("  started    from a {}, not from the source alone\n", outcome.from);
+  for (const std::string& stop : outcome.stops) text += fmt::format("  stopped    {}\n", stop);
+  if (outcome.spent.turns > 0) {
+    text += fmt::format("  used       {}{}\n", agent::to_text({}, outcome.spent, outcome.knows_price),
+                        outcome.knows_price ? "" : "; money is not counted, the price of the model is not known");
+  }
   for (const fs::path& file : outcome.files) text += fmt::format("  wrote      {}\n", file.string());
   return text;
+}
+
+bool has_gpu() {
+  constexpr double kSeconds = 60;
+  gpu::WorkerProcess worker(gpu::own_worker_command({}));
+  return worker.ask({{"op", "facts"}}, kSeconds).value("status", "") == "done";
+}
+
+// What only a live provider has use for.
+bool set_live(const Arguments& arguments, agent::LowerOptions& options, agent::ChatConfig& chat, Findings& findings) {
+  const agent::ServiceEnvironment environment = {
+      environment_value("ANTHROPIC_API_KEY"), environment_value("ANTHROPIC_BASE_URL"),
+      environment_value("OPENAI_API_KEY"), environment_value("OPENAI_BASE_URL")};
+  if (!agent::complete(arguments.provider, environment, chat, findings)) return false;
+  const auto budget =
+      agent::parse_budget(arguments.budget.empty() ? "turns=60,minutes=120" : arguments.budget, findings);
+  if (!budget) return false;
+  options.budget = *budget;
+  if (!arguments.prices.empty()) {
+    const auto prices = agent::read_prices(arguments.prices, findings);
+    if (!prices) return false;
+    if (const auto found = prices->find(chat.model); found != prices->end()) options.price = found->second;
+  }
+  if (budget->usd && !options.price) {
+    findings.add(agent::kBudget, fmt::format("a limit in dollars, and the price of `{}` is not known", chat.model))
+        .hint = "give a table with --prices; `plumb explain agent.prices` shows one";
+    return false;
+  }
+  if (!arguments.seed_ptx.empty()) {
+    const auto text = read_file(arguments.seed_ptx, findings);
+    if (!text) return false;
+    options.given = agent::Given{"seed", *text};
+    options.from = "seed";
+  }
+  options.model = chat.model;
+  options.lanes = arguments.lanes;
+  options.patience = arguments.patience;
+  options.has_gpu = has_gpu();
+  return true;
+}
+
+std::vector<std::unique_ptr<agent::Provider>> make_providers(const Arguments& arguments, const task::Task& task,
+                                                             agent::LowerOptions& options, Findings& findings) {
+  std::vector<std::unique_ptr<agent::Provider>> out;
+  options.provider = arguments.provider;
+  if (arguments.provider == "replay") {
+    const fs::path log =
+        !arguments.log.empty() ? fs::path(arguments.log) : task.folder / arguments.target / "run.jsonl";
+    auto replay =
+        agent::make_replay({log, task.name, session::task_sha256(task, findings), arguments.target}, findings);
+    if (!replay) return out;
+    options.from = replay->start().from;
+    options.lanes = replay->start().lanes;
+    options.model = replay->start().model;
+    out.push_back(std::move(replay));
+    return out;
+  }
+  agent::ChatConfig chat = arguments.chat;
+  if (!set_live(arguments, options, chat, findings)) return out;
+  for (unsigned lane = 0; lane < options.lanes; ++lane) out.push_back(agent::make_live(arguments.provider, chat));
+  return out;
 }
 
 void run_lower(Context& context, const Arguments& arguments) {
   Findings findings;
   std::optional<task::Task> task = task::load_task(arguments.task, findings);
   if (!task) return refuse(context, findings);
-  agent::ProviderConfig provider_config;
-  provider_config.log =
-      !arguments.log.empty() ? fs::path(arguments.log) : task->folder / arguments.target / "run.jsonl";
-  provider_config.task = task->name;
-  provider_config.task_sha256 = session::task_sha256(*task, findings);
-  provider_config.target = arguments.target;
-  const auto provider = agent::make_provider(arguments.provider, provider_config, findings);
-  if (!provider) return refuse(context, findings);
   agent::LowerOptions options;
+  const auto providers = make_providers(arguments, *task, options, findings);
+  if (providers.empty()) return refuse(context, findings);
+  std::vector<agent::Provider*> borrowed;
+  for (const auto& provider : providers) borrowed.push_back(provider.get());
   options.out = !arguments.out.empty() ? fs::path(arguments.out) : fs::path("lowered") / task->name / arguments.target;
+  options.is_resume = arguments.is_resume;
   options.session.task = std::move(task);
   options.session.target = arguments.target;
   options.session.workers = context.workers;
@@ -102,14 +138,15 @@ void run_lower(Context& context, const Arguments& arguments) {
   options.session.python = context.python();
   ProgressLine progress(context);
   options.session.progress = progress.callback();
-  if (!context.is_json) {
+  LowerEvents events(options.budget, options.price.has_value(), options.lanes, context.has_colour_err);
+  if (arguments.progress == "always" || (arguments.progress == "auto" && context.is_err_terminal && !context.is_json)) {
     options.watch = [&](const nlohmann::json& event) {
       progress.clear();
-      print(event_text(event, context.has_colour_out));
+      print_error(events.text(event));
     };
   }
   if (!findings.empty() && !context.is_json) print_error(render(findings, context.has_colour_err));
-  const agent::LowerOutcome outcome = agent::lower(*provider, options);
+  const agent::LowerOutcome outcome = agent::lower(borrowed, options);
   progress.clear();
   if (outcome.is_bad_input) return refuse(context, outcome.findings);
   answer(context, to_json(outcome), to_text(outcome, context.has_colour_out), outcome.holds());
@@ -120,12 +157,32 @@ void run_lower(Context& context, const Arguments& arguments) {
 void add_lower(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("lower", "take a task to proved PTX with a model's help");
   const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  agent::ChatConfig& chat = arguments->chat;
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("--target", arguments->target, "as in sm_89")->required();
-  command->add_option("--provider", arguments->provider, "who answers as the model: replay (a stored run log)");
+  command->add_option("--provider", arguments->provider,
+                      "who answers as the model: replay (a stored run log), anthropic, openai");
   command->add_option("--log", arguments->log, "of replay; default: TASK/TARGET/run.jsonl");
   command->add_option("--out", arguments->out,
                       "gets the lowering, its proof and the run log; default: lowered/NAME/TARGET");
+  command->add_flag("--resume", arguments->is_resume, "go on with the run in --out, where there is one");
+  command->add_option("--model", chat.model, "the service's name of it");
+  command->add_option("--base-url", chat.base_url, "of a server that speaks the same protocol");
+  command->add_option("--budget", arguments->budget,
+                      "turns=N,tokens=N,usd=N,minutes=N, any of them; default: turns=60,minutes=120");
+  command->add_option("--prices", arguments->prices, "a table of prices; without one money is not counted");
+  command->add_option("--lanes", arguments->lanes, "that many conversations side by side")->check(CLI::Range(1, 16));
+  command->add_option("--patience", arguments->patience, "judgements without progress before a lane gives up")
+      ->check(CLI::Range(1, 10000));
+  command->add_option("--seed-ptx", arguments->seed_ptx, "start from this PTX; the run is marked as such");
+  command->add_option("--max-output", chat.most_output, "tokens of one answer")->check(CLI::Range(256, 1000000));
+  command->add_option("--effort", chat.effort, "how hard the model tries, in the service's words");
+  command->add_option("--thinking", chat.thinking, "of anthropic: adaptive, off or a number of tokens");
+  command->add_option("--timeout", chat.quiet_seconds, "seconds without a byte from the server; default 300")
+      ->check(CLI::Range(1.0, 86400.0));
+  command->add_option("--tries", chat.most_tries, "of one request")->check(CLI::Range(1, 100));
+  command->add_option("--progress", arguments->progress, "show what happens: auto (on a terminal), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   add_json(*command, context);
   add_workers(*command, context);
   command->callback([arguments, &context] { run_lower(context, *arguments); });

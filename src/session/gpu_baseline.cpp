@@ -36,7 +36,9 @@ Space full_space(const task::Task& task, const Space& given) {
     out["num_warps"] = {2, 4, 8, 16};
     out["num_stages"] = {2, 3};
   }
-  for (const auto& [name, values] : task.toml.value.value("baseline", Json::object()).items()) {
+  const nlohmann::json declared =
+      task.toml.value.value("baseline", Json::object());  // items() does not keep what it goes over
+  for (const auto& [name, values] : declared.items()) {
     out[name] = values.get<std::vector<std::int64_t>>();
   }
   for (const auto& [name, values] : given) out[name] = values;

@@ -101,7 +101,8 @@ Reply run_candidate(const Session& session, const Json& input) {
   options.progress = session.config().progress;
   options.has_spec = true;
   if (input.contains("shape")) options.shape = shape_of(input["shape"]);
-  for (const auto& [name, file] : input.value("inputs", Json::object()).items()) {
+  const Json inputs = input.value("inputs", Json::object());  // items() does not keep what it goes over
+  for (const auto& [name, file] : inputs.items()) {
     const auto path = session.path_of(file.get<std::string>(), ".npy", findings);
     const auto bytes = path ? read_file(*path, findings) : std::nullopt;
     const auto array = bytes ? parse_npy(*bytes, file.get<std::string>(), findings) : std::nullopt;

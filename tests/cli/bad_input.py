@@ -179,7 +179,7 @@ def test_wrong_use():
     refused(plumb("prove", TASK, good(), "--shape", "n"), place="--shape:1:1", code="task.shape-text")
     refused(plumb("explain", "no.such-code"), words=["no.such-code"])
     refused(plumb("isa", "frobnicate"), words=["frobnicate"])
-    refused(plumb("lower", TASK, "--target", "sm_89", "--provider", "openai"), code="agent.provider-not-built")
+    refused(plumb("lower", TASK, "--target", "sm_89", "--provider", "openai"), code="agent.provider-setting")
     refused(plumb("lower", TASK, "--target", "sm_89", "--provider", "x"), code="agent.provider-unknown")
     refused(plumb("lower", TASK, "--target", "sm_89"), words=["run.jsonl"], code="file.unreadable")
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/lower_events.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace plumb::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostShown = 800, kMostFindings = 3;
+
+std::string shortened(std::string text) {
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
+  for (char& c : text) {
+    // A model's text must not steer the terminal.
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+// What came of a call, in a few words.
+std::string outcome(const Json& event) {
+  const Json& output = event["output"];
+  if (!output.is_object()) return {};
+  if (output.contains("verdict") && event["tool"] == "check") {
+    return output["verdict"] == "proved" ? "safe at these shapes" : "not safe";
+  }
+  if (output.contains("verdict") && output["verdict"].is_string()) {
+    const Json contract = output.value("contract", Json());
+    return fmt::format("{}, contract {}", output["verdict"].get<std::string>(),
+                       contract.is_string() ? contract.get<std::string>() : "-");
+  }
+  if (output.contains("accepts")) return output["accepts"] == true ? "accepted" : "not accepted";
+  if (event["tool"] == "bench" && output.contains("shapes")) {
+    std::string out;
+    for (const Json& shape : output["shapes"]) {
+      const char* how = shape.value("is_cold", true) ? "/cold/candidate_ns/value" : "/warm/candidate_ns/value";
+      out += fmt::format(
+          "{}{} {:.2f} us, {:.0f}% of the card", out.empty() ? "" : "; ", shape.value("shape", ""),
+          1e-3 * shape.value(Json::json_pointer(how), 0.0),
+          100 * std::max(shape.value("share_of_copy_bandwidth", 0.0), shape.value("share_of_known_rate", 0.0)));
+    }
+    return out;
+  }
+  if (output.contains("holds")) return output["holds"] == true ? "agrees with the Triton source" : "does not agree";
+  if (output.contains("lines") && output["lines"].is_number_unsigned()) {
+    return fmt::format("{}, {} lines", output.value("file", ""), output["lines"].get<std::uint64_t>());
+  }
+  return event.value("is_answer", true) ? "" : "refused";
+}
+
+std::string call_text(const Json& event) {
+  std::string out =
+      fmt::format("  {:<16} {}  ({:.1f} s)\n", event.value("tool", ""), outcome(event), event.value("seconds", 0.0));
+  const Json& output = event["output"];
+  const auto findings = output.is_object() ? output.find("findings") : output.end();
+  if (!output.is_object() || findings == output.end() || !findings->is_array()) return out;
+  std::size_t shown = 0;
+  for (const Json& finding : *findings) {
+    if (finding.value("severity", "") != "error" || ++shown > kMostFindings) continue;
+    const std::string place = finding.contains("line")
+                                  ? fmt::format("{}:{}: ", finding.value("file", ""), finding["line"].get<int>())
+                                  : std::string();
+    out +=
+        fmt::format("                   {}{} [{}]\n", place, finding.value("message", ""), finding.value("code", ""));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string LowerEvents::turn(const Json& event) {
+  const agent::Usage usage = agent::usage_of(event.value("usage", Json()));
+  ++spent_.turns;
+  spent_.usage.input += usage.input;
+  spent_.usage.output += usage.output;
+  spent_.usage.cache_read += usage.cache_read;
+  spent_.usage.cache_write += usage.cache_write;
+  spent_.usd += event.value("usd", 0.0);
+  spent_.seconds = event.value("at", 0.0);
+  return fmt::format("  -- {}\n", agent::to_text(budget_, spent_, knows_price_));
+}
+
+std::string LowerEvents::text(const Json& event) {
+  const std::string kind = event.value("event", "");
+  const std::string lane = lanes_ > 1 ? fmt::format("[{}] ", event.value("lane", 0u) + 1) : std::string();
+  if (kind == "message") {
+    if (event.value("role", "model") != "model") return {};
+    return fmt::format("{}{}model:{} {}\n", lane, colour_ ? "\x1b[1;34m" : "", colour_ ? "\x1b[0m" : "",
+                       shortened(event.value("text", "")));
+  }
+  if (kind == "call") return lane + shortened(call_text(event));
+  if (kind == "turn") return lane + turn(event);
+  if (kind == "stage") return fmt::format("{}stage: {}\n", lane, event.value("stage", ""));
+  if (kind == "retry") {
+    const std::string after = event.value("gives_up", false)
+                                  ? "no further try"
+                                  : fmt::format("again in {:.1f} s", event.value("wait_seconds", 0.0));
+    return fmt::format("{}  the server: {}; {}\n", lane, shortened(event.value("reason", "")), after);
+  }
+  if (kind == "given") return fmt::format("{}starts from a given text, {}\n", lane, event.value("file", ""));
+  if (kind == "share") {
+    return fmt::format("{}takes over the accepted candidate of lane {}\n", lane, event.value("from", 0u) + 1);
+  }
+  if (kind == "stop") return fmt::format("{}stop: {}, {}\n", lane, event.value("reason", ""), event.value("text", ""));
+  if (kind == "resume") return "the run goes on from its log\n";
+  if (kind == "end") return "  proved again from scratch with a fresh seed\n";
+  return {};
+}
+
+}  // namespace plumb::cli
