@@ -209,18 +209,28 @@ class Loop {
     return !out_.findings.has_error();
   }
 
+  // Why a lane has nothing more to do. One that ran out of its budget or of its provider may have both again.
+  static std::string ended(const std::vector<Json>& events) {
+    if (events.empty() || events.back()["event"] != "stop") return {};
+    const std::string reason = events.back()["reason"];
+    if (reason == "budget" || reason == "provider") return {};
+    return fmt::format("{}: {}", reason, events.back().value("text", ""));
+  }
+
   // False when nothing can be judged. A provider that failed is no reason not to judge what there is.
   bool run_lanes() {
-    const bool has_ended =
-        std::any_of(before_.begin(), before_.end(), [](const Json& event) { return event["event"] == "end"; });
     std::atomic<bool> is_enough = false;
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<std::thread> threads;
     std::deque<std::exception_ptr> faults;
-    for (unsigned number = 0; number < options_.lanes && !has_ended; ++number) {
+    for (unsigned number = 0; number < options_.lanes; ++number) {
       std::vector<Json> own;
       for (const Json& event : before_) {
         if (lane_of(event) == number && is_of_course(event)) own.push_back(event);
+      }
+      if (const std::string why = ended(own); !why.empty()) {
+        out_.stops.push_back(why);
+        continue;
       }
       lanes.push_back(std::make_unique<Lane>(*course_, *providers_[number], options_, number, is_enough));
       threads.emplace_back([&fault = faults.emplace_back(), lane = lanes.back().get(), events = std::move(own)] {

@@ -46,7 +46,7 @@ def facts(event):
     """What must not depend on when a run was killed: all but times, and what ptxas says."""
     def strip(value):
         if isinstance(value, dict):
-            return {key: strip(each) for key, each in value.items() if key not in ("seconds", "ptxas")}
+            return {key: strip(each) for key, each in value.items() if key not in ("at", "seconds", "ptxas")}
         return [strip(each) for each in value] if isinstance(value, list) else value
     return json.dumps(strip(event), sort_keys=True)
 

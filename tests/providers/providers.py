@@ -361,7 +361,7 @@ def test_a_run_from_given_ptx_says_so():
 def test_a_run_goes_on_where_its_budget_ended():
     for wire in WIRES:
         with Peer(wire, good_steps()) as peer:
-            same(lower(peer, "--budget", "turns=2", out=wire).code, 1)
+            same(lower(peer, "--budget", "turns=1", out=wire).code, 1)
             same(events(wire, "stop")[-1]["reason"], "budget")
             result = lower(peer, "--budget", "turns=9", "--resume", out=wire)
             accepted(result, wire)
