@@ -114,7 +114,7 @@ def test_pieces_of_any_size_and_line_ends_of_any_kind():
 def test_half_a_call_and_then_a_cut_is_asked_again_and_not_executed():
     for wire in WIRES:
         whole = stream_text(wire, [call("write_candidate", {"text": "// a candidate that is cut off in the middle"})])
-        at = whole.index("// a candi") + 5
+        at = whole.index("// a can") + 5
         with Peer(wire, [lambda handler: handler.cut(whole[:at])] + good_steps()) as peer:
             accepted(lower(peer, out=wire), wire)
             retries = events(wire, "retry")
