@@ -27,6 +27,14 @@ constexpr Code kFieldInfinity{"field.infinity", "an infinity met an abstract val
                               "a predicate on data, the result is "
                               "not one value for all inputs."};
 
+constexpr Code kFieldInteger{
+    "field.integer", "integer data went through an operation that is not modelled",
+    "Integers of data are kept as bits, each a function of the input's bits, and, where that is too much, as sums of "
+    "products of such. Logic, shifts by known amounts and permutations of bytes are exact on any word, sums where each "
+    "bit of the result depends on few bits, any operation on words of at most twelve bits of data between them. A sum "
+    "of products may be added to, multiplied, stored, and made a float while it cannot have wrapped. Indices belong in "
+    "tensors that the task declares metadata."};
+
 constexpr Code kFieldToInteger{"field.to-integer", "an abstract float became an integer",
                                "Integers, addresses and predicates on them are concrete while a proof runs. A "
                                "conversion of data to an integer would make "
@@ -34,15 +42,16 @@ constexpr Code kFieldToInteger{"field.to-integer", "an abstract float became an 
 
 constexpr Code kFieldPredicate{
     "field.predicate", "too many predicates on data",
-    "Predicates on abstract data are kept as decision diagrams, of at most a million nodes in one CTA or program."};
+    "Predicates on abstract data and the bits of integer data are kept as decision diagrams, of at most four million "
+    "nodes in one CTA or program."};
 
 constexpr Code kFieldMemory{
     "field.memory", "the store of abstract values is full",
     "A proof holds at most 2^29 abstract values of 64 bytes. Prove fewer CTAs at a time, or a smaller shape."};
 
 std::span<const Code* const> codes() {
-  static constexpr std::array kAll = {&kFieldBitView,   &kFieldMixedBytes, &kFieldUndefined, &kFieldInfinity,
-                                      &kFieldToInteger, &kFieldPredicate,  &kFieldMemory};
+  static constexpr std::array kAll = {&kFieldBitView, &kFieldMixedBytes, &kFieldUndefined, &kFieldInfinity,
+                                      &kFieldInteger, &kFieldToInteger,  &kFieldPredicate, &kFieldMemory};
   return kAll;
 }
 

@@ -39,6 +39,8 @@ struct DotShape {
   std::uint32_t m = 0, n = 0, k = 0;
   Format a = Format::F16, b = Format::F16, acc = Format::F32;
   DotKind kind = DotKind::MmaSync;
+  // Of TritonDot on fp8: partial sums of so much of K go to f32; 0: the accumulator may keep few bits throughout.
+  std::uint32_t promoted_k = 0;
 };
 
 template <class D>

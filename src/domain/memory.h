@@ -30,8 +30,9 @@ struct Buffer {
   std::uint64_t address = 0;  // virtual; what kernels see
   std::uint64_t size = 0;     // bytes
   Init init = Init::Concrete;
-  Format element = Format::F32;  // meaning of abstract elements
-  std::uint32_t tensor = 0;      // key of the free variables: equal on both sides of a proof
+  Format element = Format::F32;    // meaning of abstract elements
+  std::uint8_t integer_bytes = 0;  // not zero: abstract elements are integers of this many bytes, and no floats
+  std::uint32_t tensor = 0;        // key of the free variables: equal on both sides of a proof
   std::unique_ptr<std::byte[]> bytes;
   std::unique_ptr<Tag[]> tags;  // one per byte; null in memories without tags (IEEE runs)
 };

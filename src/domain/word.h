@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace plumb::domain {
 
@@ -49,7 +50,12 @@ enum class BitOp : std::uint8_t {
   Sub,
   BfeU,
   BfeS,
-  Bfi
+  Bfi,
+  Mul,  // the low half
+  Mad   // the low half of a * b, plus c
 };
+
+// What an integer operation does to words of known bits.
+using IntFunction = std::function<std::uint64_t(std::uint64_t, std::uint64_t, std::uint64_t)>;
 
 }  // namespace plumb::domain

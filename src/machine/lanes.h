@@ -4,6 +4,7 @@
 // called for lanes that do not execute.
 #pragma once
 
+#include <functional>
 #include <type_traits>
 
 #include "machine/warp.h"
@@ -57,13 +58,14 @@ template <class D, class Fn>
 [[gnu::noinline]] void tagged_lanes(Warp<D>& w, BitMeaning op, std::uint32_t immediate, Slot d, unsigned d_width,
                                     LaneSource a, LaneSource b, LaneSource c, Fn&& fn) {
   domain::Word out[kLanes];
+  const domain::IntFunction on_bits = std::ref(fn);
   for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const domain::Word x = w.word(a.slot, a.width, lane);
     const domain::Word y = b.width != 0 ? w.word(b.slot, b.width, lane) : domain::Word{};
     const domain::Word z = c.width != 0 ? w.word(c.slot, c.width, lane) : domain::Word{};
     if (w.has_tag(x, a.width) || w.has_tag(y, b.width) || w.has_tag(z, c.width)) {
-      if (!w.bit_op(op, a.width, d_width, x, y, z, immediate, out[lane])) return;
+      if (!w.bit_op(op, a.width, d_width, x, y, z, immediate, on_bits, out[lane])) return;
     } else {
       out[lane].bits = static_cast<std::uint64_t>(fn(x.bits, y.bits, z.bits));
     }

@@ -96,7 +96,7 @@ void Warp<D>::write_words(Slot slot, unsigned width, const Word (&words)[kLanes]
 
 template <class D>
 bool Warp<D>::bit_op(BitMeaning op, unsigned width, unsigned d_width, const Word& a, const Word& b, const Word& c,
-                     std::uint32_t immediate, Word& out) {
+                     std::uint32_t immediate, const domain::IntFunction& fn, Word& out) {
   if constexpr (D::kHasTags) {
     for (const Word* word : {&a, &b, &c}) {
       if (std::any_of(std::begin(word->tags), std::end(word->tags),
@@ -106,13 +106,9 @@ bool Warp<D>::bit_op(BitMeaning op, unsigned width, unsigned d_width, const Word
         return true;
       }
     }
-    if (!op) {
-      unmodelled("an integer operation on the bits of an abstract float");
-      return false;
-    }
-    return dom_->bit_op(*op, 8 * width, a, b, c, out, immediate);
+    return dom_->int_op(op, 8 * width, 8 * d_width, a, b, c, immediate, fn, out);
   } else {
-    (void)op, (void)width, (void)d_width, (void)a, (void)b, (void)c, (void)immediate, (void)out;
+    (void)op, (void)width, (void)d_width, (void)a, (void)b, (void)c, (void)immediate, (void)fn, (void)out;
     return false;
   }
 }

@@ -158,9 +158,10 @@ class Warp {
     return any != 0;
   }
   // out = op(a, b, c) on words of which at least one has a tag; false when it faulted. Widths in bytes: the operands'
-  // and the result's. An operand that was never written makes a result that was never written.
+  // and the result's. `fn` does the same to known bits. An operand that was never written makes a result that was
+  // never written.
   bool bit_op(BitMeaning op, unsigned width, unsigned d_width, const Word& a, const Word& b, const Word& c,
-              std::uint32_t immediate, Word& out);
+              std::uint32_t immediate, const domain::IntFunction& fn, Word& out);
 
   // -- Floats: element `part` of a lane that holds `parts` of them side by side (f16x2: 2). ------------------------
   Real real(Format format, Slot slot, unsigned lane, unsigned part = 0, unsigned parts = 1) const {

@@ -11,7 +11,8 @@ namespace {
 using domain::RoundingClass;
 using domain::Signature;
 
-constexpr std::string_view kNames[] = {"fp8", "bf16", "f16", "tf32", "tensor-core sums", "f32"};
+constexpr std::string_view kNames[] = {
+    "fp8", "bf16", "f16", "tf32 or the 13 bits of an fp8 `wgmma`", "tensor-core sums", "f32"};
 // Where the source rounds to a narrow format at every step of a long chain, the order of the chain is free: up to this
 // many times as many roundings are the same contract. Otherwise each rounding more is a weaker one.
 constexpr unsigned kChain = 5, kAllowedRatio = 4;

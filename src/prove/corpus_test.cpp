@@ -49,7 +49,7 @@ TEST_P(Corpus, TritonsCodeIsProvedAtThreeShapesOrMore) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Corpus,
                          ::testing::Values("vector_add", "swiglu", "softmax", "softmax_wide", "rmsnorm", "layernorm",
                                            "matmul_bf16", "matmul_bf16_strided", "matmul_f16_small", "rope",
-                                           "conv1d_causal"),
+                                           "conv1d_causal", "w4a16", "bitdelta", "matmul_i8"),
                          [](const auto& row) { return std::string(row.param); });
 
 class Hopper : public ::testing::TestWithParam<const char*> {};
@@ -68,7 +68,8 @@ TEST_P(Hopper, TritonsCodeIsProvedAtThreeShapesOrMore) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Hopper,
                          ::testing::Values("matmul_bf16", "matmul_bf16_large", "matmul_f16_small", "matmul_f32_tf32",
                                            "matmul_fp8", "matmul_desc", "matmul_desc_large", "matmul_desc_ws",
-                                           "flash_attention", "flash_attention_causal", "flash_attention_w8"),
+                                           "flash_attention", "flash_attention_causal", "flash_attention_w8", "w4a16",
+                                           "bitdelta", "matmul_i8"),
                          [](const auto& row) { return std::string(row.param); });
 
 class Blackwell : public ::testing::TestWithParam<const char*> {};
@@ -178,9 +179,49 @@ INSTANTIATE_TEST_SUITE_P(
                "proxy.missing-fence", "sm_100"},
         Mutant{"other_accumulator", "matmul_bf16", "tcgen05.mma.cta_group::1.kind::f16 [ %r430 + 0 ]",
                "tcgen05.mma.cta_group::1.kind::f16 [ %r430 + 8 ]", 1, nullptr, "sm_100"},
+        Mutant{"logarithm_off_by_a_hair", "softmax", "0f3FB8AA3B", "0f3FB8AEF5", 0, "prove.element-differs"},
+        Mutant{
+            "one_code_flipped", "w4a16", "add.s32 \t%r192, %r191, -8;",
+            "add.s32 \t%r192, %r191, -8;\n{ .reg .pred %is_five; .reg .b32 %flipped;\nsetp.eq.s32 %is_five, %r192, 5;\n"
+            "neg.s32 %flipped, %r192;\nselp.b32 %r192, %flipped, %r192, %is_five; }",
+            0, "prove.element-differs"},
+        Mutant{"codes_swapped", "w4a16", "and.b32 \t%r34, %r69, 28;",
+               "and.b32 \t%r34, %r69, 28;\nxor.b32 \t%r34, %r34, 4;", 0, "prove.element-differs"},
+        Mutant{"wrong_zero_point", "w4a16", "%r191, -8", "%r191, -7", 0, "prove.element-differs"},
+        Mutant{"wrong_scale_group", "w4a16", "shr.s32 \t%r387, %r386, 7", "shr.s32 \t%r387, %r386, 8", 0,
+               "prove.element-differs"},
         Mutant{"weak_wgmma_wait", "flash_attention", "wgmma.wait_group.sync.aligned", "// wgmma.wait_group", 0, nullptr,
                "sm_90"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+// A lowering that moves groups of four where all three pointers allow it; and with one of them not looked at.
+TEST(Alignments, ATestThatForgetsOnePointerIsCaughtWhicheverItIs) {
+  const std::filesystem::path folder = std::filesystem::path(PLUMB_SOURCE_DIR) / "suite" / "vector_add";
+  const std::filesystem::path path = folder / "sm_89" / "vector_add.ptx";
+  Findings findings;
+  const std::optional<task::Task> task = task::load_task(folder, findings);
+  const std::optional<std::string> text = read_file(path, findings);
+  ASSERT_TRUE(task && text) << render(findings, false);
+  struct Forgotten {
+    const char* from;
+    const char* to;
+  };
+  for (const Forgotten& forgotten :
+       {Forgotten{"or.b64 or, x, y;", "or.b64 or, x, x;"}, Forgotten{"or.b64 or, x, y;", "or.b64 or, y, y;"},
+        Forgotten{"or.b64 or, or, out;", "or.b64 or, or, or;"}, Forgotten{"or.b64 or, x, y;", "or.b64 or, y, x;"}}) {
+    const std::string changed = edited(*text, forgotten.from, forgotten.to);
+    const auto candidate = make_candidate(std::make_shared<Source>(path.string(), changed), path, findings);
+    ASSERT_TRUE(candidate) << render(findings, false);
+    const bool is_whole = std::string(forgotten.to) == "or.b64 or, y, x;";
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      Options options;
+      options.seed = seed;
+      options.shapes = {task->prove_shapes[0]};
+      const Outcome outcome = prove(*task, *candidate, options);
+      EXPECT_EQ(outcome.holds(), is_whole) << forgotten.to << "\n" << to_text(outcome, false);
+    }
+  }
+}
 
 TEST(Certificate, RechecksAndRefusesOtherFiles) {
   const std::optional<task::Task> task = load("vector_add");

@@ -43,6 +43,19 @@ std::vector<Ieee*> pointers(std::vector<Ieee>& fields) {
   return out;
 }
 
+// Integers are the same or they differ.
+void compare_integers(const domain::Buffer& a, const domain::Buffer& b, unsigned size, NumericResult& result) {
+  const auto value_of = [&](const domain::Buffer& buffer, std::uint64_t at) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, buffer.bytes.get() + at, size);
+    return static_cast<double>(static_cast<std::int64_t>(bits << (64 - 8 * size)) >> (64 - 8 * size));
+  };
+  for (std::uint64_t at = 0; at + size <= a.size && result.differences.size() < kMostDifferences; at += size) {
+    if (std::memcmp(a.bytes.get() + at, b.bytes.get() + at, size) == 0) continue;
+    result.differences.push_back({a.name, at / size, value_of(a, at), value_of(b, at), false});
+  }
+}
+
 }  // namespace
 
 NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate,
@@ -69,10 +82,14 @@ NumericResult run_numeric(const Setup& setup, const task::Task& task, const Cand
   result.candidate_stop = program->run(launch, pointers(domains), *other, options).stop;
   if (result.candidate_stop) return result;
   for (const task::BoundArg& arg : setup.bound.args) {
-    const std::optional<Format> format = arg.is_tensor ? float_format(arg.type) : std::nullopt;
-    if (!format || arg.role == task::Role::In) continue;
+    if (!arg.is_tensor || arg.role == task::Role::In) continue;
+    const std::optional<Format> format = float_format(arg.type);
     const domain::Buffer* a = spec->find(std::string_view(arg.name));
     const domain::Buffer* b = other->find(std::string_view(arg.name));
+    if (!format) {
+      compare_integers(*a, *b, task::element_bytes(arg.type), result);
+      continue;
+    }
     const auto value_of = [&](const domain::Buffer& buffer, std::uint64_t element) {
       return decode(*format, buffer.bytes.get() + element * domain::byte_size(*format));
     };

@@ -61,7 +61,6 @@ class Prover {
       }
       std::optional<task::BoundLaunch> launch = task::bind_launch(candidate_.launch, task_, *bound, input);
       if (!launch) return bad_input(std::move(input));
-      if (!check_arguments(*bound)) return;
       ++judged;
       if (!judge_shape(*bound, *launch)) return;
     }
@@ -89,46 +88,33 @@ class Prover {
     outcome_.findings.append(std::move(findings));
   }
 
-  bool check_arguments(const task::Bound& bound) {
-    if (!has_spec_) return true;
-    for (const task::BoundArg& arg : bound.args) {
-      if (!arg.is_tensor || task::is_float_type(arg.type) || arg.role == task::Role::Out || arg.is_metadata) continue;
-      outcome_.verdict = Verdict::Unknown;
-      outcome_.findings.add(kArgument,
-                            fmt::format("`{}` of type `{}` is integer data, which is not abstract yet: declare it "
-                                        "`metadata = true` to prove for drawn values",
-                                        arg.name, arg.type),
-                            task_place());
-      return false;
-    }
-    return true;
-  }
-
   // Every alignment and draw of one shape. False: stop here.
   bool judge_shape(const task::Bound& bound, const task::BoundLaunch& launch) {
     const bool has_metadata =
         std::any_of(bound.args.begin(), bound.args.end(), [](const task::BoundArg& arg) { return arg.is_metadata; });
     if (has_metadata) assume("metadata tensors hold any of the values drawn here, and only those are covered");
     const unsigned draws = has_metadata ? std::max(1u, options_.metadata_draws) : 1;
-    const std::vector<Alignment> alignments = alignments_of_next_shape();
+    const std::vector<Placement> placements = placements_of_next_shape(bound);
     for (unsigned draw = 0; draw < draws; ++draw) {
       SpecRun spec;
       const std::uint64_t seed = mix64(outcome_.seed + outcome_.shapes.size());
-      for (const Alignment alignment : alignments) {
+      for (const Placement& placement : placements) {
         ShapeJob job;
         job.candidate = &candidate_;
         job.kernel = kernel_ ? &*kernel_ : nullptr;
         job.setup.bound = bound;
         job.setup.launch = launch;
         job.setup.seed = outcome_.seed + draw;
-        job.setup.alignment = alignment;
+        job.setup.alignment = placement.alignment;
+        job.setup.odd_tensor = placement.tensor;
+        job.setup.has_integer_data = has_spec_;
         job.workers = workers_;
         job.repeats_spec = outcome_.shapes.empty();
         job.step_budget = options_.step_budget;
         job.field.seed = seed;
         std::string label = bound.label;
         if (has_metadata) label += fmt::format(", draw {}", draw + 1);
-        label += label_of(alignment);
+        label += placement.label;
         job.progress = [&](std::string_view phase, std::uint64_t done, std::uint64_t all) {
           return !options_.progress || options_.progress({label, phase, done, all});
         };
@@ -138,41 +124,41 @@ class Prover {
     return true;
   }
 
-  // A candidate that promises nothing is run with whole and with odd pointers: each odd way at the first shape, one of
-  // them at each other.
-  std::vector<Alignment> alignments_of_next_shape() {
+  // Where the tensors of a job lie, and what to say of it after the shape.
+  struct Placement {
+    Alignment alignment = Alignment::Whole;
+    std::uint32_t tensor = 0;
+    std::string label;
+  };
+
+  // A candidate that promises nothing is run with whole and with odd pointers, each pointer once being the only odd
+  // one: each odd way at the first shape, one of them at each other.
+  std::vector<Placement> placements_of_next_shape(const task::Bound& bound) {
     if (candidate_.launch.divisible_by_16) {
       assume("pointers are multiples of 16 bytes, as the launch promises");
-      return {Alignment::Whole};
+      return {Placement{}};
     }
     assume(
         "the low bits of pointers choose no other path than at the alignments tried: 256 bytes, one element past, "
-        "eight bytes past, outputs alone one element past, drawn for each tensor");
-    constexpr Alignment kOdd[] = {Alignment::OneElement, Alignment::EightBytes, Alignment::Outputs, Alignment::Drawn};
-    std::vector<Alignment> list = {Alignment::Whole};
+        "eight bytes past, each tensor alone one element past, outputs alone one element past, drawn for each tensor");
+    std::vector<Placement> odd = {{Alignment::OneElement, 0, ", pointers one element off"},
+                                  {Alignment::EightBytes, 0, ", pointers eight bytes off"},
+                                  {Alignment::Drawn, 0, ", pointers anywhere"}};
+    std::uint32_t tensors = 0, outputs = 0;
+    for (const task::BoundArg& arg : bound.args) {
+      if (!arg.is_tensor) continue;
+      odd.push_back({Alignment::One, ++tensors, fmt::format(", `{}` one element off", arg.name)});
+      outputs += arg.role == task::Role::In ? 0 : 1;
+    }
+    if (outputs > 1 && outputs < tensors) odd.push_back({Alignment::Outputs, 0, ", outputs one element off"});
+    std::vector<Placement> list = {Placement{}};
     if (shapes_begun_ == 0) {
-      list.insert(list.end(), std::begin(kOdd), std::end(kOdd));
+      list.insert(list.end(), odd.begin(), odd.end());
     } else {
-      list.push_back(kOdd[shapes_begun_ % std::size(kOdd)]);
+      list.push_back(odd[shapes_begun_ % odd.size()]);
     }
     ++shapes_begun_;
     return list;
-  }
-
-  static std::string_view label_of(Alignment alignment) {
-    switch (alignment) {
-      case Alignment::Whole:
-        return "";
-      case Alignment::OneElement:
-        return ", pointers one element off";
-      case Alignment::EightBytes:
-        return ", pointers eight bytes off";
-      case Alignment::Outputs:
-        return ", outputs one element off";
-      case Alignment::Drawn:
-        return ", pointers anywhere";
-    }
-    return "";
   }
 
   bool judge_job(ShapeJob& job, SpecRun& spec, const std::string& label) {

@@ -88,7 +88,8 @@ class Filler {
     } else {
       for (std::uint64_t i = 0; i < arg_.elements; ++i) {
         put(i, size,
-            is_range && high > low
+            setup_.is_zero && setup_.is_zero(tensor_, i) ? 0
+            : is_range && high > low
                 ? static_cast<std::uint64_t>(
                       low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low)))
                 : random_());
@@ -147,6 +148,8 @@ std::uint32_t misalignment(const Setup& setup, const task::BoundArg& arg, std::u
       return std::max<std::uint32_t>(8, size);
     case Alignment::Outputs:
       return arg.role == task::Role::In ? 0 : size;
+    case Alignment::One:
+      return tensor == setup.odd_tensor ? size : 0;
     case Alignment::Drawn:
       break;
   }
@@ -172,12 +175,13 @@ std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findin
     domain::Init init = domain::Init::Concrete;
     if (arg.role == task::Role::Out) {
       init = domain::Init::Undefined;
-    } else if (format && is_abstract) {
+    } else if (is_abstract && (format || (setup.has_integer_data && !arg.is_metadata))) {
       init = domain::Init::Abstract;
     }
     domain::Buffer& buffer = memory->add(arg.name, arg.elements * size, init, format.value_or(Format::F32),
                                          misalignment(setup, arg, tensor, size));
     buffer.tensor = tensor;
+    if (!format) buffer.integer_bytes = static_cast<std::uint8_t>(size);
     if (init != domain::Init::Concrete) continue;
     Filler filler(buffer, arg, setup, tensor);
     if (format) {

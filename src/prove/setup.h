@@ -21,7 +21,7 @@
 namespace plumb::prove {
 
 enum class Data : std::uint8_t {
-  Abstract,  // field domain: float inputs are free variables; metadata and integer tensors are drawn
+  Abstract,  // field domain: inputs are free variables; metadata is drawn
   Integers,  // small integers that every float type holds exactly
   Normal,    // normal, see Setup::offset and Setup::scale
 };
@@ -31,6 +31,7 @@ enum class Alignment : std::uint8_t {
   OneElement,  // one element past them
   EightBytes,  // eight bytes past them
   Outputs,     // what is written one element past them, inputs at them
+  One,         // Setup::odd_tensor alone one element past them
   Drawn,       // each at its own multiple of its element, drawn from the seed
 };
 
@@ -42,7 +43,11 @@ struct Setup {
   double offset = 0, scale = 1;  // Data::Normal
   // Where tensors lie: a code path may be chosen by the low bits of any pointer.
   Alignment alignment = Alignment::Whole;
-  // Float inputs for which this is true are zero, and the others are not; empty: as `data` says. Concrete data only.
+  std::uint32_t odd_tensor = 0;  // Alignment::One: which, counted from 1 in the order of the arguments
+  // Abstract data: integer inputs that are not metadata are data too. Off: they are drawn.
+  bool has_integer_data = true;
+  // Inputs for which this is true are zero, and the float ones among the others are not; empty: as `data` says.
+  // Concrete data only.
   std::function<bool(std::uint32_t tensor, std::uint64_t index)> is_zero;
   bool has_workspace = true;  // false: the spec's memory, whose buffers lie at the same addresses
 };

@@ -70,7 +70,7 @@ class Comparer {
     if (!is_input) result_.signatures.push_back(std::move(signature));
   }
 
-  void bytes(const Buffer& spec, const Buffer& candidate, unsigned size, bool is_input) {
+  void integers(Buffer& spec, Buffer& candidate, unsigned size, bool is_input) {
     for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
       ++result_.elements;
       const std::byte* ours = spec.bytes.get() + at;
@@ -82,13 +82,46 @@ class Comparer {
         result_.found_planted |= std::memcmp(ours, changed, std::min<std::size_t>(size, sizeof changed)) != 0;
         continue;
       }
-      mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, "the integers differ");
+      const auto has_tags = [&](const Buffer& buffer) {
+        return std::any_of(&buffer.tags[at], &buffer.tags[at] + size, [](domain::Tag tag) { return tag != 0; });
+      };
+      if (!has_tags(spec) && !has_tags(candidate)) {
+        mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, "the integers differ");
+        continue;
+      }
+      const Field::Real a = field_.read_integer(spec, at, size), b = field_.read_integer(candidate, at, size);
+      if (field_.faulted()) {
+        mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, field_.take_fault().text);
+        continue;
+      }
+      judge_integers(spec, at / size, a, b, is_input);
     }
   }
 
   double degree() const { return degree_; }
 
  private:
+  void judge_integers(const Buffer& buffer, std::uint64_t element, Field::Real a, Field::Real b, bool is_input) {
+    switch (field_.compare_integers(a, b)) {
+      case Comparison::Equal:
+        break;
+      case Comparison::Undefined:
+        if (a.id == domain::kUndefined) return mismatch(kElementExtra, buffer, element, "the source does not write it");
+        return mismatch(kElementMissing, buffer, element,
+                        "the candidate does not write it, or writes something undefined");
+      default:
+        return mismatch(is_input ? kInputChanged : kElementDiffers, buffer, element,
+                        "the two sides are different functions");
+    }
+    degree_ = std::max(degree_, field_.degree(a) + field_.degree(b));
+    if (result_.found_planted || a.id == domain::kUndefined) return;
+    // One more, by way of a product with one.
+    const Field::Real one{domain::kNoValue, 1};
+    Field::Real changed;
+    field_.int_dot(1, 1, 1, &b, &one, &one, &changed, false);
+    result_.found_planted = !field_.faulted() && field_.compare_integers(a, changed) == Comparison::Different;
+  }
+
   void judge(const Buffer& buffer, std::uint64_t element, Format format, Field::Real a, Field::Real b, bool is_input) {
     switch (field_.compare_outputs(format, a, b)) {
       case Comparison::Equal:
@@ -152,7 +185,7 @@ double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memor
     if (const std::optional<Format> format = float_format(arg.type)) {
       comparer.floats(*a, *b, *format, is_input);
     } else {
-      comparer.bytes(*a, *b, task::element_bytes(arg.type), is_input);
+      comparer.integers(*a, *b, task::element_bytes(arg.type), is_input);
     }
   }
   return comparer.degree();
@@ -294,18 +327,21 @@ Probe probe(const ShapeJob& job, const std::string& buffer, std::uint64_t elemen
     return out;
   }
   for (const task::BoundArg& arg : quiet.setup.bound.args) {
-    const std::optional<Format> known = float_format(arg.type);
-    if (arg.name != buffer || !known) continue;
-    const Format format = *known;
+    if (arg.name != buffer || !arg.is_tensor) continue;
+    const std::optional<Format> format = float_format(arg.type);
+    const unsigned size = task::element_bytes(arg.type);
     Field judge(context);
-    const std::uint64_t at = element * domain::byte_size(format);
-    const Field::Real a = judge.read(*spec_memory->find(std::string_view(buffer)), at, format);
-    const Field::Real b = judge.read(*candidate_memory->find(std::string_view(buffer)), at, format);
+    const auto read = [&](domain::Memory& memory) {
+      Buffer& from = *memory.find(std::string_view(buffer));
+      return format ? judge.read(from, element * size, *format) : judge.read_integer(from, element * size, size);
+    };
+    const Field::Real a = read(*spec_memory), b = read(*candidate_memory);
     if (judge.faulted() || a.id == domain::kUndefined || b.id == domain::kUndefined) return out;
     out.is_good = true;
-    out.differs = judge.compare_outputs(format, a, b) == Comparison::Different;
-    out.spec = judge.residues(format, a);
-    out.candidate = judge.residues(format, b);
+    out.differs =
+        (format ? judge.compare_outputs(*format, a, b) : judge.compare_integers(a, b)) == Comparison::Different;
+    out.spec = format ? judge.residues(*format, a) : judge.integer_residues(a);
+    out.candidate = format ? judge.residues(*format, b) : judge.integer_residues(b);
     out.is_good = !judge.faulted();
   }
   return out;

@@ -83,7 +83,7 @@ ShapeResult run_shape(const ShapeJob& job, SpecRun& spec);
 // One output element of both sides, for sparse probing: the shape runs without the checker. Probes of one job have one
 // seed, so that their residues can be compared.
 struct Probe {
-  bool is_good = false;  // both sides ran and the element is a float on both
+  bool is_good = false;  // both sides ran and wrote the element
   bool differs = false;
   std::array<std::uint32_t, domain::kLanes> spec{}, candidate{};
 };

@@ -38,13 +38,13 @@ std::string element_name(const task::Bound& bound, const std::string& buffer, st
 
 namespace {
 
-std::vector<Range> float_inputs(const task::Bound& bound) {
+std::vector<Range> data_inputs(const task::Bound& bound) {
   std::vector<Range> ranges;
   std::uint32_t tensor = 0;
   for (const task::BoundArg& arg : bound.args) {
     if (!arg.is_tensor) continue;
     ++tensor;
-    if (arg.role != task::Role::Out && task::is_float_type(arg.type)) {
+    if (arg.role != task::Role::Out && !arg.is_metadata) {
       ranges.push_back({arg.name, tensor, 0, arg.elements});
     }
   }
@@ -64,7 +64,7 @@ std::function<bool(std::uint32_t, std::uint64_t)> zero_outside(std::vector<Range
 
 Support support_of(const ShapeJob& job, const Mismatch& mismatch, std::chrono::duration<double> limit) {
   const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
-  std::vector<Range> ranges = float_inputs(job.setup.bound);
+  std::vector<Range> ranges = data_inputs(job.setup.bound);
   const auto probed = [&] {
     ShapeJob sparse = job;
     sparse.field.is_zero = zero_outside(ranges);

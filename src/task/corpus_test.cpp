@@ -47,7 +47,7 @@ TEST(Corpus, EveryTaskLaunchesAtThreeShapesOrMore) {
     }
   }
   EXPECT_EQ(tasks, 25u);
-  EXPECT_EQ(candidates, 145u);
+  EXPECT_EQ(candidates, 151u);
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ ValueId Worker::neg(Format f, ValueId a) {
     r.set_approximation(-x.approximation());
   } else {
     r.kind = static_cast<std::uint8_t>(Kind::Plain);
+    r.key_of_denominator = denominator_key(x);
+    r.aux = 0;
   }
   return id;
 }

@@ -54,9 +54,9 @@ constexpr Sign sign_of_quotient(Sign a, Sign b) {
   return s == Sign::AtLeastOne ? Sign::Positive : s;
 }
 
-// Denominators of constants have no key: their key's place holds the approximation.
+// Denominators of constants have no key: their key's place holds the approximation. Nor have fixed numbers'.
 inline std::uint32_t denominator_key(const Value& v) {
-  return v.is(Kind::Constant) || v.is(Kind::Log) ? 1 : v.key_of_denominator;
+  return v.is(Kind::Constant) || v.is(Kind::Log) || v.is(Kind::Fixed) ? 1 : v.key_of_denominator;
 }
 // Odd, so that keys multiply.
 inline std::uint32_t denominator_key_of(const Residues& divisor) {

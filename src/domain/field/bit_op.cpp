@@ -3,6 +3,7 @@
 // sign idioms of floats. A result byte is one operand byte, a constant, or a sign change of a value's top byte.
 #include <optional>
 
+#include "domain/field/integer.h"
 #include "domain/field/worker.h"
 
 namespace plumb::domain {
@@ -34,7 +35,7 @@ Bytes split(const Word& word, unsigned count) {
   return bytes;
 }
 
-bool has_tags(const Word& word, unsigned count) {
+bool is_abstract(const Word& word, unsigned count) {
   for (unsigned k = 0; k < count; ++k) {
     if (word.tags[k] != 0) return true;
   }
@@ -163,13 +164,14 @@ bool funnel(BitOp op, const Bytes& low, const Bytes& high, std::uint64_t amount,
 }
 
 bool extract(BitOp op, const Bytes& a, std::uint64_t position, std::uint64_t length, unsigned count, Bytes& out) {
-  position &= 0xff;
-  length &= 0xff;
+  const std::uint64_t used = count == 4 ? 0xff : 0xffffffff;  // as the 32-bit and the 64-bit forms do
+  position &= used;
+  length &= used;
   if (position % 8 != 0 || length % 8 != 0) return false;
-  const unsigned first = static_cast<unsigned>(position / 8), taken = static_cast<unsigned>(length / 8);
+  const std::uint64_t first = position / 8, taken = length / 8;
   Byte fill;
   if (op == BitOp::BfeS && taken != 0) {
-    const unsigned top = first + taken - 1;
+    const std::uint64_t top = position / 8 + taken - 1;
     const auto sign = sign_fill(a.at[top < count ? top : count - 1]);
     if (!sign) return false;
     fill = *sign;
@@ -193,7 +195,7 @@ bool apply_edits(Field& field, Worker& w, unsigned count, Bytes& bytes) {
   for (unsigned k = 0; k < count; ++k) {
     if (bytes.edit[k] == SignEdit::None) continue;
     const ValueId id = tag_value(bytes.at[k].tag);
-    if (id < kFirstValue) return false;
+    if (id < kFirstValue || w.is_integer_value(id)) return false;
     const Format f = w.peek(id).format();
     const unsigned size = byte_size(f);
     if (tag_byte(bytes.at[k].tag) != size - 1 || k + 1 < size) return false;
@@ -215,20 +217,20 @@ bool apply_edits(Field& field, Worker& w, unsigned count, Bytes& bytes) {
   return true;
 }
 
-std::string_view name(BitOp op) {
-  constexpr std::string_view kNames[] = {"and",   "or",    "xor",  "not", "lop3", "shl", "shr", "shr",
-                                         "shf.l", "shf.r", "prmt", "add", "sub",  "bfe", "bfe", "bfi"};
+}  // namespace
+
+std::string_view field::name(BitOp op) {
+  constexpr std::string_view kNames[] = {"and",   "or",   "xor", "not", "lop3", "shl", "shr", "shr", "shf.l",
+                                         "shf.r", "prmt", "add", "sub", "bfe",  "bfe", "bfi", "mul", "mad"};
   return kNames[static_cast<unsigned>(op)];
 }
 
-}  // namespace
-
-bool Field::bit_op(BitOp op, unsigned width, const Word& a, const Word& b, const Word& c, Word& out,
-                   std::uint32_t immediate) {
+bool field::byte_op(Field& field, Worker& w, BitOp op, unsigned width, const Word& a, const Word& b, const Word& c,
+                    std::uint32_t immediate, Word& out) {
   const unsigned count = width / 8;
   const Bytes x = split(a, count), y = split(b, count), z = split(c, count);
   // Amounts and selectors must be known.
-  const auto is_known = [&](const Word& word) { return !has_tags(word, op == BitOp::Prmt ? 2 : 4); };
+  const auto is_known = [&](const Word& word) { return !is_abstract(word, op == BitOp::Prmt ? 2 : 4); };
   Bytes result;
   bool is_modelled = false;
   switch (op) {
@@ -273,18 +275,25 @@ bool Field::bit_op(BitOp op, unsigned width, const Word& a, const Word& b, const
     case BitOp::Bfi:
       is_modelled = is_known(c) && insert(x, y, c.bits, c.bits >> 8, count, result);
       break;
+    case BitOp::Mul:
+    case BitOp::Mad:
+      break;
   }
-  if (is_modelled) is_modelled = apply_edits(*this, *inner_, count, result);
-  if (!is_modelled) {
-    inner_->raise(kFieldBitView, "`" + std::string(name(op)) + "` on the bits of an abstract float");
-    return false;
-  }
+  if (is_modelled) is_modelled = apply_edits(field, w, count, result);
+  if (!is_modelled) return false;
   out = {};
   for (unsigned k = 0; k < count; ++k) {
     out.tags[k] = result.at[k].tag;
     if (result.at[k].tag == 0) out.bits |= std::uint64_t{result.at[k].bits} << 8 * k;
   }
   return true;
+}
+
+bool Field::bit_op(BitOp op, unsigned width, const Word& a, const Word& b, const Word& c, Word& out,
+                   std::uint32_t immediate) {
+  if (field::byte_op(*this, *inner_, op, width, a, b, c, immediate, out)) return true;
+  inner_->raise(kFieldBitView, "`" + std::string(field::name(op)) + "` on the bits of an abstract float");
+  return false;
 }
 
 }  // namespace plumb::domain

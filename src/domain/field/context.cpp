@@ -183,6 +183,17 @@ Shared::Inputs* Shared::add_inputs(std::uint32_t tensor, std::uint64_t count, Fo
   return owned_inputs.back().get();
 }
 
+void Shared::make_integer(Value& v, ValueId id) const {
+  const unsigned bits = 8 * integer_bytes(v.format());
+  set_bound(v, std::ldexp(1.0F, static_cast<int>(bits) - 1));
+  if (bits != 8) return;
+  for (unsigned bit = bits; bit-- > 0;) {
+    const Residues r = bit_value(bit_name(id, bit));
+    // Two's complement: the sign bit counts -1 before the doublings.
+    v.residues = bit + 1 == bits ? neg(modulus, r) : add(modulus, add(modulus, v.residues, v.residues), r);
+  }
+}
+
 void Shared::make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t group) {
   const std::uint64_t end = std::min(view.count, (group + 1) * kInputGroup);
   const std::uint64_t name = std::uint64_t{tensor} << 8 | static_cast<std::uint64_t>(view.format);
@@ -191,8 +202,12 @@ void Shared::make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t
     v = Value{};
     v.set(view.format, Sign::Unknown);
     if (options.is_zero && options.is_zero(tensor, index)) continue;
-    v.residues = random({index, name}, Purpose::Input);
     v.numerator = 1;
+    if (is_integer(view.format)) {
+      make_integer(v, view.first + static_cast<ValueId>(index));
+    } else {
+      v.residues = random({index, name}, Purpose::Input);
+    }
   }
 }
 

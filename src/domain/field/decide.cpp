@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons, predicates and selects of `Field`.
 #include "domain/field/arithmetic.h"
+#include "domain/field/fixed.h"
+#include "domain/field/library.h"
 #include "domain/field/number.h"
 #include "domain/field/worker.h"
 
@@ -200,9 +202,11 @@ Real Field::select(Format f, Bool p, Real a, Real b) {
   i.numerator = static_cast<float>(w.predicates.degree(p.id));
   i.set(f, Sign::NonNegative);
   const ValueId result = w.add(f, y, w.mul(f, indicator, difference));
+  if (f == Format::F32) field::note_rescaled(w, result, p.id, x, y);
   const Sign s = w.peek(x).sign();
   if (s == w.peek(y).sign() && w.fresh == result) w.peek(result).set(s);
-  return w.finish(f, result, {}, false);
+  return field::finish_fixed(w, f, result, {}, field::either(field::fixed_of(w, f, a), field::fixed_of(w, f, b)),
+                             false);
 }
 
 }  // namespace plumb::domain

@@ -109,7 +109,8 @@ std::uint32_t Deferred::step_of(ValueId id) const {
 
 bool Deferred::continues(std::uint32_t index, const DotShape& shape, std::span<const ValueId> addends) const {
   const Step& step = steps_[index];
-  if (step.shape.m != shape.m || step.shape.n != shape.n || step.shape.a != shape.a || step.shape.kind != shape.kind) {
+  if (step.shape.m != shape.m || step.shape.n != shape.n || step.shape.a != shape.a || step.shape.kind != shape.kind ||
+      step.shape.promoted_k != shape.promoted_k) {
     return false;
   }
   for (std::size_t i = 0; i < addends.size(); ++i) {

@@ -74,8 +74,23 @@ unsigned accumulation_depth(const DotShape& shape) {
   return 2 * ((shape.k + chunk - 1) / chunk);
 }
 
+// Hopper's fp8 product keeps about 13 bits of its sums (measured), and Triton's promise allows for it: counted with
+// tf32, the class next above.
+bool is_imprecise(const DotShape& shape) {
+  return byte_size(shape.a) == 1 && shape.acc == Format::F32 && shape.kind != DotKind::MmaSync;
+}
+
+// Roundings of one step that the steps after it do not add to, where partial sums go to f32 in between; 0: they add.
+unsigned partial_depth(const DotShape& shape) {
+  if (shape.kind != DotKind::TritonDot || !is_imprecise(shape) || shape.promoted_k == 0) return 0;
+  DotShape part = shape;
+  part.k = std::min(shape.k, std::max(shape.promoted_k, 32U));
+  return accumulation_depth(part);
+}
+
 RoundingClass accumulation_class(const DotShape& shape) {
   if (shape.acc == Format::F16) return RoundingClass::F16;
+  if (is_imprecise(shape)) return RoundingClass::Tf32;
   return shape.a == Format::F32 || shape.a == Format::F64 ? RoundingClass::F32 : RoundingClass::TensorCore;
 }
 
@@ -212,7 +227,7 @@ void compute(Worker& w, std::uint32_t last) {
   const DotShape shape = deferred.step(last).shape;
   const std::uint32_t m = shape.m, n = shape.n;
   std::vector<Line> rows(m), columns(n);
-  unsigned depth = 0;
+  unsigned depth = 0, partial = 0;
   for (const std::uint32_t index : chain) {
     Panel &a = deferred.panel(deferred.step(index).left), &b = deferred.panel(deferred.step(index).right);
     describe(w, a);
@@ -220,6 +235,7 @@ void compute(Worker& w, std::uint32_t last) {
     for (std::uint32_t i = 0; i < m; ++i) include(rows[i], a.lines[i]);
     for (std::uint32_t j = 0; j < n; ++j) include(columns[j], b.lines[j]);
     depth += accumulation_depth(deferred.step(index).shape);
+    partial = std::max(partial, partial_depth(deferred.step(index).shape));
   }
   std::vector<field::Residues> sums(std::size_t{m} * n);
   const field::Modulus& modulus = w.shared.modulus;
@@ -240,7 +256,10 @@ void compute(Worker& w, std::uint32_t last) {
     if (last_addend == nullptr || !is_alike(addend, *last_addend)) {
       const Sign s = field::sign_of_sum(product.sign(), addend.sign());
       field::derive_sum(result, product, addend, shape.acc, s);
-      result.counts[rounded] = static_cast<std::uint16_t>(std::min(result.counts[rounded] + depth, 0x7fffU));
+      const unsigned count = partial != 0
+                                 ? std::max<unsigned>(product.counts[rounded] + partial, result.counts[rounded])
+                                 : result.counts[rounded] + depth;
+      result.counts[rounded] = static_cast<std::uint16_t>(std::min(count, 0x7fffU));
     }
     last_row = &row;
     last_column = &column;

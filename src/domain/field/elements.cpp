@@ -46,6 +46,9 @@ std::uint32_t Elements::make_piece(const ElementSet& set, std::span<const Elemen
       is_known = occurrences_[at].piece == id || has(set, occurrences_[at].piece);
     }
     if (is_known) continue;
+    for (std::uint32_t at = heads_[head]; at != kNoSet; at = occurrences_[at].next) {
+      pieces_[occurrences_[at].piece].is_shared = piece.is_shared = true;
+    }
     occurrences_.push_back({id, heads_[head]});
     heads_[head] = static_cast<std::uint32_t>(occurrences_.size() - 1);
     piece.elements.push_back(element);
@@ -76,8 +79,8 @@ void Elements::add(ElementSet& set, const ElementSet& other) {
   for (const std::uint32_t id : other.pieces) {
     if (has(before, id)) continue;
     const std::vector<Element>& elements = pieces_[id].elements;
-    const bool is_disjoint =
-        before.count == 0 || std::none_of(elements.begin(), elements.end(),
+    const bool is_disjoint = before.count == 0 || !pieces_[id].is_shared ||
+                             std::none_of(elements.begin(), elements.end(),
                                           [&](const Element& element) { return contains(before, element.identity); });
     append(set, is_disjoint ? id : make_piece(before, elements));
   }
@@ -95,6 +98,7 @@ void Elements::consolidate(ElementSet& set) {
 bool Elements::contains(const ElementSet& set, const ElementSet& other) const {
   return std::all_of(other.pieces.begin(), other.pieces.end(), [&](std::uint32_t id) {
     if (has(set, id)) return true;
+    if (!pieces_[id].is_shared) return pieces_[id].elements.empty();
     const std::vector<Element>& all = pieces_[id].elements;
     return std::all_of(all.begin(), all.end(), [&](const Element& element) { return contains(set, element.identity); });
   });

@@ -59,7 +59,8 @@ class Elements {
   struct Piece {
     std::vector<Element> elements;
     Residues sums[3];
-    Key identity;  // the sum of the elements'
+    Key identity;            // the sum of the elements'
+    bool is_shared = false;  // some element is in another piece too
   };
   struct Occurrence {
     std::uint32_t piece = 0;

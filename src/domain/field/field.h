@@ -235,6 +235,27 @@ class Field {
   // `immediate` is lop3's table.
   bool bit_op(BitOp op, unsigned width, const Word& a, const Word& b, const Word& c, Word& out,
               std::uint32_t immediate = 0);
+
+  // --- integers of data (integer.cpp) -------------------------------------------------------------------------------
+  // out = an operation on words of which some bytes are abstract: `op` where it has a name, and in any case `fn` on
+  // words of known bits. `width` is the operands' in bits, `result` the result's. False after a fault.
+  bool int_op(std::optional<BitOp> op, unsigned width, unsigned result, const Word& a, const Word& b, const Word& c,
+              std::uint32_t immediate, const IntFunction& fn, Word& out);
+  // The low `bits` of a word as a number: concrete, `bits` the two's complement of 64 bits, or a value that only
+  // `int_dot`, `from_integer`, `integer_word` and `compare_integers` take. `wraps`: any number that agrees modulo
+  // 2^bits, for what will be cut to as many bits itself.
+  Real integer(const Word& word, unsigned bits, bool is_signed, bool wraps = false);
+  Word integer_word(Real number, unsigned bytes);
+  // The number as a float; a rounding where the format does not hold every number that it may be.
+  Real from_integer(Format f, Real number, FloatMode mode);
+  // Of the low `width` bits.
+  Bool compare(Compare op, unsigned width, bool is_signed, const Word& a, const Word& b);
+  Word select(unsigned width, Bool p, const Word& a, const Word& b);
+  // Whether a select of these words is one of integers: floats of the same bytes have their own.
+  bool is_integer_choice(Bool p, const Word& a, const Word& b) const;
+  // d[m x n] = a[m x k] * b[k x n] + c[m x n] on numbers, row-major, wrapped to 32 bits or, `is_saturating`, clamped.
+  void int_dot(std::uint32_t m, std::uint32_t n, std::uint32_t k, const Real* a, const Real* b, const Real* c, Real* d,
+               bool is_saturating);
   void begin_unit();
   void end_unit();
   bool faulted() const { return fault_->code != nullptr; }
@@ -246,8 +267,11 @@ class Field {
   // The element of format f at a byte offset of a buffer; kUndefined id when it was never written; a fault when its
   // bytes are not one value.
   Real read(Buffer& buffer, std::uint64_t offset, Format f);
+  // The same of a signed integer of `bytes` bytes.
+  Real read_integer(Buffer& buffer, std::uint64_t offset, unsigned bytes);
   // Compares over the reals; both of format f.
   Comparison compare_outputs(Format f, Real spec, Real candidate);
+  Comparison compare_integers(Real spec, Real candidate);
   Signature signature(Real a) const;
   Sign sign(Format f, Real a) const;
   double degree(Real a) const;  // numerator and denominator together
@@ -255,6 +279,7 @@ class Field {
   unsigned repetitions(Real a) const;
   // All residues as canonical integers, for messages and tests; a concrete value is lifted.
   std::array<std::uint32_t, kLanes> residues(Format f, Real a);
+  std::array<std::uint32_t, kLanes> integer_residues(Real a);
   Facts facts() const;
 
  private:

@@ -327,6 +327,26 @@ TEST(FieldDot, NarrowAccumulatorsShow) {
   EXPECT_EQ(lab.field.signature(out[0]).count(RoundingClass::TensorCore), 0);
 }
 
+TEST(FieldDot, ProductsOfEightBitsKeepFewUnlessTheSourceForbidsIt) {
+  Dot lab;
+  DotShape s{.m = 4, .n = 4, .k = 64, .a = Format::E4M3, .b = Format::E4M3, .kind = DotKind::TritonDot};
+  std::vector<Real> a;
+  for (const Real& v : lab.xs(0, 256)) a.push_back(lab.field.convert(Format::E4M3, Format::BF16, v, {}));
+  const std::vector<Real> zero(16, lab.c(0));
+  // Roundings beyond those of the operands, after two steps of a chain.
+  const auto counts = [&](DotKind kind, std::uint32_t promoted_k) {
+    s.kind = kind;
+    s.promoted_k = promoted_k;
+    const Signature made = lab.field.signature(lab.run(s, a, a, lab.run(s, a, a, zero))[0]);
+    return std::pair<int, int>(made.count(RoundingClass::Tf32), made.count(RoundingClass::TensorCore));
+  };
+  EXPECT_EQ(counts(DotKind::Wgmma, 0), std::pair(4, 0));
+  EXPECT_EQ(counts(DotKind::TritonDot, 0), std::pair(8, 0));   // four steps of 32
+  EXPECT_EQ(counts(DotKind::TritonDot, 64), std::pair(4, 0));  // two, and no more of the next
+  EXPECT_EQ(counts(DotKind::TritonDot, 1), std::pair(2, 0));   // a step at least
+  EXPECT_EQ(counts(DotKind::MmaSync, 0), std::pair(0, 4));
+}
+
 TEST(FieldDot, MaskedAndUndefinedOperandsStayInTheirRowsAndColumns) {
   Dot lab;
   const DotShape s{.m = 2, .n = 2, .k = 3, .a = Format::BF16, .b = Format::BF16};

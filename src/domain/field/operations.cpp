@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "domain/field/arithmetic.h"
+#include "domain/field/fixed.h"
+#include "domain/field/library.h"
 #include "domain/field/number.h"
 #include "domain/field/worker.h"
 
@@ -127,7 +129,9 @@ Real Field::add(Format f, Real a, Real b, FloatMode mode) {
   } else if (a.is_concrete() || b.is_concrete()) {
     if (auto decided = mixed_sum(w, f, a, b, mode)) return *decided;
   }
-  return w.finish(f, w.add(f, w.operand(f, a), w.operand(f, b)), mode);
+  const ValueId total = w.add(f, w.operand(f, a), w.operand(f, b));
+  if (!field::is_fixed(w, a) && !field::is_fixed(w, b)) return w.finish(f, total, mode);
+  return field::finish_fixed(w, f, total, mode, field::sum(field::fixed_of(w, f, a), field::fixed_of(w, f, b)));
 }
 
 Real Field::sub(Format f, Real a, Real b, FloatMode mode) {
@@ -150,7 +154,10 @@ Real Field::sub(Format f, Real a, Real b, FloatMode mode) {
       return *mixed_sum(w, f, a, b, mode);
     }
   }
-  return w.finish(f, w.sub(f, w.operand(f, a), w.operand(f, b)), mode);
+  const ValueId difference = w.sub(f, w.operand(f, a), w.operand(f, b));
+  if (!field::is_fixed(w, a) && !field::is_fixed(w, b)) return w.finish(f, difference, mode);
+  return field::finish_fixed(w, f, difference, mode,
+                             field::sum(field::fixed_of(w, f, a), field::negated(field::fixed_of(w, f, b))));
 }
 
 Real Field::mul(Format f, Real a, Real b, FloatMode mode) {
@@ -166,7 +173,9 @@ Real Field::mul(Format f, Real a, Real b, FloatMode mode) {
   } else if (a.is_concrete() || b.is_concrete()) {
     if (auto decided = mixed_product(w, f, a, b, mode)) return *decided;
   }
-  return w.finish(f, w.mul(f, w.operand(f, a), w.operand(f, b)), mode);
+  const ValueId made = w.mul(f, w.operand(f, a), w.operand(f, b));
+  if (!field::is_fixed(w, a) && !field::is_fixed(w, b)) return w.finish(f, made, mode);
+  return field::finish_fixed(w, f, made, mode, field::product(field::fixed_of(w, f, a), field::fixed_of(w, f, b)));
 }
 
 Real Field::fma(Format f, Real a, Real b, Real c, FloatMode mode) {
@@ -200,7 +209,13 @@ Real Field::fma(Format f, Real a, Real b, Real c, FloatMode mode) {
   if (product.is_concrete() || c.is_concrete()) {
     if (auto decided = mixed_sum(w, f, product, c, mode)) return *decided;
   }
-  return w.finish(f, w.add(f, w.operand(f, product), w.operand(f, c)), mode);
+  const ValueId total = w.add(f, w.operand(f, product), w.operand(f, c));
+  if (!field::is_fixed(w, a) && !field::is_fixed(w, b) && !field::is_fixed(w, c)) {
+    const Real result = w.finish(f, total, mode);
+    return w.log_targets.empty() ? result : field::recognised(*this, w, result);
+  }
+  const auto known = field::product(field::fixed_of(w, f, a), field::fixed_of(w, f, b));
+  return field::finish_fixed(w, f, total, mode, field::sum(known, field::fixed_of(w, f, c)));
 }
 
 Real Field::div(Format f, Real a, Real b, FloatMode mode) {
@@ -249,7 +264,8 @@ Real Field::neg(Format f, Real a, FloatMode mode) {
   Inner& w = *inner_;
   w.fresh = kNoValue;
   if (a.is_concrete()) return {kNoValue, w.ieee.neg(f, a.bits, mode)};
-  return w.finish(f, w.neg(f, a.id), mode, false);
+  const auto known = field::negated(field::fixed_of(w, f, a));
+  return field::finish_fixed(w, f, w.neg(f, a.id), mode, known, false);
 }
 
 Real Field::abs(Format f, Real a, FloatMode mode) {

@@ -8,12 +8,12 @@
 namespace plumb::domain::field {
 namespace {
 
-constexpr std::size_t kMostNodes = 1 << 20;  // of a unit: some predicates per element are common, large ones are not
+constexpr std::size_t kMostNodes = 1 << 22;  // of a unit: some per element are common, large diagrams are not
 
 }  // namespace
 
 std::size_t Predicates::TripleHash::operator()(const Triple& t) const {
-  return mix64((std::uint64_t{t.a} << 32 | t.b) ^ mix64(t.c));
+  return mix64(t.a * 0x9e3779b97f4a7c15ULL ^ mix64(std::uint64_t{t.b} << 32 | t.c));
 }
 
 void Predicates::clear() {
@@ -23,7 +23,7 @@ void Predicates::clear() {
   memo_.clear();
 }
 
-Predicates::Id Predicates::node(std::uint32_t variable, const Residues& variable_value, Id high, Id low) {
+Predicates::Id Predicates::node(std::uint64_t variable, const Residues& variable_value, Id high, Id low) {
   if (high == kFull || low == kFull) return kFull;
   if (high == low) return high;
   const auto [id, is_new] = unique_.insert({variable, high, low}, static_cast<Id>(nodes_.size()));
@@ -50,7 +50,7 @@ void Predicates::mark(Id p, Simple simple) {
 
 Predicates::Id Predicates::atom(std::uint32_t class_index, Relation relation, const Residues& above,
                                 const Residues& below) {
-  const std::uint32_t first = 2 * class_index, second = first + 1;
+  const std::uint64_t first = 2 * std::uint64_t{class_index}, second = first + 1;
   const auto not_above = [&](Id if_below, Id if_zero) { return node(second, below, if_below, if_zero); };
   Id id = kFull;
   switch (relation) {
@@ -103,7 +103,7 @@ Predicates::Id Predicates::if_then_else(Id p, Id a, Id b) {
   for (const Id id : {a, b}) {
     if (nodes_[id].variable < nodes_[top].variable) top = id;
   }
-  const std::uint32_t variable = nodes_[top].variable;
+  const std::uint64_t variable = nodes_[top].variable;
   const Residues variable_value = nodes_[top].variable_value;
   const auto branch = [&](Id id, bool is_high) {
     if (nodes_[id].variable != variable) return id;

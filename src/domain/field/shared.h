@@ -42,7 +42,10 @@ enum class Purpose : std::uint64_t {
   Trunc,
   Symbol,
   Input,
-  Normal
+  Normal,
+  Bit,
+  Binade,
+  Mantissa
 };
 
 // d is `ratio` (a known constant, negated when `is_negative`) times the first value of its class.
@@ -70,6 +73,9 @@ struct Shared {
   Residues exponential(const Residues& exponent) const;  // lanes p: w^(lanes q); lanes q: zero
   // The variable of an input tensor's element; `count`: of all. kNoValue when ids ran out.
   ValueId input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f);
+  // Bit of the integer whose variable an input's id is.
+  static std::uint64_t bit_name(ValueId id, unsigned bit) { return std::uint64_t{id} << 6 | bit; }
+  Residues bit_value(std::uint64_t name) const { return random_of(name, Purpose::Bit); }
   // The permanent value of a finite literal; its magnitude is noted as a scale by the caller where it multiplies.
   ValueId literal(Format f, std::uint64_t bits, Cursor& permanent);
 
@@ -131,6 +137,7 @@ struct Shared {
 
  private:
   Inputs* add_inputs(std::uint32_t tensor, std::uint64_t count, Format f);
+  void make_integer(Value& v, ValueId id) const;
   void make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t group);
   std::optional<ScaleClass> find_class(const Value& d) const;
   void make_keys();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "domain/field/arithmetic.h"
+#include "domain/field/fixed.h"
 #include "domain/field/number.h"
 #include "domain/field/worker.h"
 
@@ -230,12 +231,13 @@ Real Field::convert(Format to, Format from, Real a, FloatMode mode) {
     const double value = to_double(from, a.bits), rounded = to_double(to, w.ieee.convert(to, from, a.bits, plain));
     if (!std::isfinite(value) || !std::isfinite(rounded) || value == rounded) return {kNoValue, result};
   }
-  return w.finish(to, w.copy(to, w.operand(from, a)), mode, !is_widening(to, from));
+  return field::converted(w, to, from, w.operand(from, a), mode, !is_widening(to, from));
 }
 
 namespace {
 
-Real from_integer(Worker& w, Format f, std::uint64_t magnitude, bool is_negative, std::uint64_t bits, FloatMode mode) {
+Real lifted_integer(Worker& w, Format f, std::uint64_t magnitude, bool is_negative, std::uint64_t bits,
+                    FloatMode mode) {
   w.fresh = kNoValue;
   const double rounded = std::abs(to_double(f, bits));
   // 2^64 is a double but no integer of 64 bits.
@@ -256,11 +258,11 @@ Real from_integer(Worker& w, Format f, std::uint64_t magnitude, bool is_negative
 Real Field::from_int(Format f, std::int64_t integer, FloatMode mode) {
   const bool is_negative = integer < 0;
   const std::uint64_t magnitude = is_negative ? 0 - static_cast<std::uint64_t>(integer) : integer;
-  return from_integer(*inner_, f, magnitude, is_negative, inner_->ieee.from_int(f, integer, mode), mode);
+  return lifted_integer(*inner_, f, magnitude, is_negative, inner_->ieee.from_int(f, integer, mode), mode);
 }
 
 Real Field::from_uint(Format f, std::uint64_t integer, FloatMode mode) {
-  return from_integer(*inner_, f, integer, false, inner_->ieee.from_uint(f, integer, mode), mode);
+  return lifted_integer(*inner_, f, integer, false, inner_->ieee.from_uint(f, integer, mode), mode);
 }
 
 std::optional<std::uint64_t> Field::to_int(Format f, Real a, unsigned width, bool is_signed, Round round) {

@@ -26,9 +26,13 @@ enum class Kind : std::uint8_t {
   Absolute,         // |aux|
   Maximum,          // of two values: `aux` indexes the worker's pairs
   Minimum,
-  Scaled,     // constant times Maximum or Minimum: `aux` indexes the worker's scalings
-  Undefined,  // never written
-  Poison,     // NaN or infinity made from abstract values
+  Scaled,             // constant times Maximum or Minimum: `aux` indexes the worker's scalings
+  Fixed,              // k * 2^e, e and bounds of k known (fixed.h): packed in `aux` and `key_of_denominator`
+  Bits,               // an integer bit by bit: `aux` indexes the worker's word_bits; residues unused
+  BitsLessTwoThirds,  // of the f32 `aux`, minus those of 2/3: steps of a library's logarithm (library.h)
+  ExponentBits,       // the same with the low 23 bits cleared
+  Undefined,          // never written
+  Poison,             // NaN or infinity made from abstract values
 };
 // The residues (of a logarithm: those modulo q) are not computed yet.
 inline constexpr std::uint8_t kLazy = 0x80;
@@ -63,6 +67,17 @@ struct alignas(64) Value {
   }
 };
 static_assert(sizeof(Value) == 64);
+
+// Integers have formats of their own, of 1, 2, 4 and 8 bytes. Their values are polynomials; `bound` B says that the
+// number, before any wrapping, is at least -B and below B. Variables of input integers have residues where they are one
+// byte wide; wider ones are known by their bits.
+constexpr Format integer_format(unsigned bytes) {
+  return static_cast<Format>(8 + (bytes >= 2 ? 1 : 0) + (bytes >= 4 ? 1 : 0) + (bytes >= 8 ? 1 : 0));
+}
+constexpr bool is_integer(Format f) { return static_cast<unsigned>(f) >= 8; }
+constexpr unsigned integer_bytes(Format f) { return 1U << (static_cast<unsigned>(f) & 7); }
+inline float bound_of(const Value& v) { return std::bit_cast<float>(v.aux); }
+inline void set_bound(Value& v, float bound) { v.aux = std::bit_cast<std::uint32_t>(bound); }
 
 // Flag of values that depend on an exponential; not part of the public signature.
 inline constexpr std::uint8_t kHasExponential = 0x80;

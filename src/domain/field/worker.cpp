@@ -168,6 +168,9 @@ void Field::begin_unit() {
   w.deferred.clear();
   w.noted_scales.fill(kNoValue);
   w.predicates.clear();
+  w.word_bits.clear();
+  w.log_targets.clear();
+  w.rescaled.clear();
 }
 
 void Field::end_unit() { begin_unit(); }

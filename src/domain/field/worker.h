@@ -44,6 +44,7 @@ struct Worker {
   Class classify(Format f, std::uint64_t bits);  // sentinels count as minus infinity where the options say so
   ValueId lift(Format f, std::uint64_t bits);    // finite bits
   ValueId operand(Format f, Real a) { return a.id != kNoValue ? a.id : lift(f, a.bits); }
+  bool is_integer_value(ValueId id) { return id >= kFirstValue && is_integer(format_of(id)); }
   // Adds the rounding of one operation in format f to a value just made, then the mode's clamps.
   Real finish(Format f, ValueId id, FloatMode mode, bool is_rounding = true);
   ValueId keep(ValueId id);  // the permanent copy of a value
@@ -140,6 +141,16 @@ struct Worker {
   std::vector<PairMemo> pair_memo;
   Elements elements;
   Predicates predicates;
+  std::vector<Predicates::Id> word_bits;  // of this unit's values of Kind::Bits
+  struct LogTarget {
+    ValueId of = kNoValue, exponent = kNoValue;
+  };
+  std::unordered_map<Key, LogTarget, KeyHash> log_targets;  // by the polynomial's residues (library.h)
+  struct Rescaled {
+    ValueId base = kNoValue;
+    Predicates::Id below = Predicates::kFalse;
+  };
+  std::unordered_map<ValueId, Rescaled> rescaled;
 
   Facts facts;                                               // `atoms`: of this unit
   std::uint64_t most_atoms = 0, most_exponential_atoms = 0;  // of any unit before

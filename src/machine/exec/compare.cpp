@@ -122,21 +122,26 @@ constexpr bool holds(T a, T b) {
   if constexpr (C == Compare::Ge) return a >= b;
 }
 
+// Whether all lanes of the mask compare known bits.
+template <class D, class T>
+bool are_known(Warp<D>& w, const Op<D>& op) {
+  bool is_known = true;
+  if constexpr (D::kHasTags) {
+    if (w.is_plain(op.a) && w.is_plain(op.b)) return true;
+    for_lanes(w.mask(), [&](unsigned lane) {
+      is_known = is_known && !w.has_tag(w.word(op.a, sizeof(T), lane), sizeof(T)) &&
+                 !w.has_tag(w.word(op.b, sizeof(T), lane), sizeof(T));
+    });
+  }
+  return is_known;
+}
+
 // The lane mask of a[i] C b[i]; false when a lane of the mask is not concrete (and the run was ended).
 template <class D, class T, Compare C>
 bool compare_ints(Warp<D>& w, const Op<D>& op, std::uint32_t& out) {
-  if constexpr (D::kHasTags) {
-    if (!w.is_plain(op.a) || !w.is_plain(op.b)) {
-      bool is_concrete = true;
-      for_lanes(w.mask(), [&](unsigned lane) {
-        is_concrete = is_concrete && !w.has_tag(w.word(op.a, sizeof(T), lane), sizeof(T)) &&
-                      !w.has_tag(w.word(op.b, sizeof(T), lane), sizeof(T));
-      });
-      if (!is_concrete) {
-        w.unmodelled("integer comparison of bytes that are an abstract float or were never written");
-        return false;
-      }
-    }
+  if (!are_known<D, T>(w, op)) {
+    w.unmodelled("integer comparison of bytes that are abstract or were never written");
+    return false;
   }
   const Lane<T>* a = w.template lanes<T>(op.a);
   const Lane<T>* b = w.template lanes<T>(op.b);
@@ -146,6 +151,17 @@ bool compare_ints(Warp<D>& w, const Op<D>& op, std::uint32_t& out) {
 }
 template <class D, class T, Compare C>
 void step_setp_int(Warp<D>& w, const Op<D>& op) {
+  if constexpr (D::kHasTags) {
+    if (!are_known<D, T>(w, op)) {
+      typename D::Bool holds_for[kLanes]{}, fails_for[kLanes]{};
+      for_lanes(w.mask(), [&](unsigned lane) {
+        holds_for[lane] = w.dom().compare(C, 8 * sizeof(T), std::is_signed_v<T>, w.word(op.a, sizeof(T), lane),
+                                          w.word(op.b, sizeof(T), lane));
+        fails_for[lane] = w.dom().logical_not(holds_for[lane]);
+      });
+      return write_pair(w, op, holds_for, fails_for);
+    }
+  }
   std::uint32_t bits = 0;
   if (compare_ints<D, T, C>(w, op, bits)) write_pair(w, op, bits, ~bits);
 }
@@ -363,9 +379,34 @@ void select_lanes(Warp<D>& w, const Op<D>& op, std::uint32_t choice) {
             [&](unsigned lane) { words[lane] = w.word((choice >> lane & 1) != 0 ? op.a : op.b, sizeof(T), lane); });
   w.write_words(op.d, sizeof(T), words);
 }
+// By an abstract predicate, where all lanes choose between integers; false otherwise, and nothing done.
+template <class D, class T>
+bool select_integers(Warp<D>& w, const Op<D>& op) {
+  if constexpr (D::kHasTags) {
+    domain::Word words[kLanes];
+    for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+      const typename D::Bool p = w.boolean(op.r, lane);
+      const domain::Word a = w.word(op.a, sizeof(T), lane), b = w.word(op.b, sizeof(T), lane);
+      if (const auto decided = w.dom().decide(p)) {
+        words[lane] = *decided ? a : b;
+      } else if (w.dom().is_integer_choice(p, a, b)) {
+        words[lane] = w.dom().select(8 * sizeof(T), p, a, b);
+      } else {
+        return false;
+      }
+    }
+    w.write_words(op.d, sizeof(T), words);
+    return true;
+  } else {
+    return false;
+  }
+}
+
 template <class D, class T>
 void step_selp(Warp<D>& w, const Op<D>& op) {
   if (w.is_plain(op.r)) return select_lanes<D, T>(w, op, w.bits(op.r));
+  if (select_integers<D, T>(w, op)) return;
   if constexpr (sizeof(T) == 2) {
     w.unmodelled("`selp` of 16-bit data by an abstract predicate");
   } else {

@@ -106,14 +106,26 @@ constexpr std::uint64_t convert_int(const Spec& spec, bool is_saturating, std::u
 }
 
 // Lanes with tags. Cutting and extending with zeros move whole bytes; so does extending the sign of a concrete byte.
+// Extending another is a bit field's extraction.
 template <class D>
 bool convert_tagged(Warp<D>& w, const Spec& spec, const Word& in, Word& out) {
   const unsigned a_bytes = spec.a_bits / 8, d_bytes = spec.d_bits / 8, kept = std::min(a_bytes, d_bytes);
   // The byte whose top bit is copied upwards, when one is.
   const bool is_extending =
       kept < spec.d_width && (d_bytes > a_bytes ? spec.is_a_signed : spec.d_width > d_bytes && spec.is_d_signed);
-  if (spec.mode.sat || (is_extending && in.tags[kept - 1] != 0)) {
-    return w.bit_op(std::nullopt, spec.a_width, spec.d_width, in, {}, {}, 0, out);
+  if (spec.mode.sat) {
+    return w.bit_op(
+        std::nullopt, spec.a_width, spec.d_width, in, {}, {}, 0,
+        [&](std::uint64_t a, std::uint64_t, std::uint64_t) { return convert_int(spec, true, a); }, out);
+  }
+  if (is_extending && in.tags[kept - 1] != 0) {
+    Word low = in, length;
+    std::fill(low.tags + kept, low.tags + 8, domain::Tag{0});
+    low.bits &= ~std::uint64_t{0} >> (64 - 8 * kept);
+    length.bits = 8 * kept;
+    return w.bit_op(
+        domain::BitOp::BfeS, spec.d_width, spec.d_width, low, {}, length, 0,
+        [&](std::uint64_t a, std::uint64_t, std::uint64_t) { return convert_int(spec, false, a); }, out);
   }
   out.bits = convert_int(spec, false, in.bits);
   for (unsigned i = 0; i < kept; ++i) out.tags[i] = in.tags[i];
@@ -301,8 +313,11 @@ void step_from_int(Warp<D>& w, const Op<D>& op) {
   for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const Word in = w.word(op.a, spec.a_width, lane);
-    if (D::kHasTags && w.has_tag(in, spec.a_bits / 8)) {
-      return w.unmodelled("the conversion to a float of an integer whose bytes are abstract or were never written");
+    if constexpr (D::kHasTags) {
+      if (w.has_tag(in, spec.a_bits / 8)) {
+        results[lane] = w.dom().from_integer(To, w.dom().integer(in, spec.a_bits, spec.is_a_signed), spec.mode);
+        continue;
+      }
     }
     const std::uint64_t value = extended(in.bits, spec.a_bits, spec.is_a_signed);
     results[lane] = spec.is_a_signed ? w.dom().from_int(To, static_cast<std::int64_t>(value), spec.mode)

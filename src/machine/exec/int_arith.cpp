@@ -73,7 +73,8 @@ struct Sub {
 struct SubSat : Exact {
   std::int32_t operator()(std::int32_t a, std::int32_t b) const { return clamp32(std::int64_t{a} - b); }
 };
-struct MulLo : Exact {
+struct MulLo {
+  static constexpr BitMeaning kBit = BitOp::Mul;
   template <class T>
   T operator()(T a, T b) const {
     return low(a, b);
@@ -174,7 +175,8 @@ struct Mul24Hi : Exact {
   }
 };
 template <class Product>
-struct MadOf : Exact {
+struct MadOf {
+  static constexpr BitMeaning kBit = std::is_same_v<Product, MulLo> ? BitMeaning(BitOp::Mad) : std::nullopt;
   template <class T>
   T operator()(T a, T b, T c) const {
     return plus(Product()(a, b), c);

@@ -104,13 +104,39 @@ U insert_field(U a, U b, std::uint32_t c, std::uint32_t d) {
   const U mask = static_cast<U>(ones<U>(length) << position);
   return static_cast<U>((b & ~mask) | (static_cast<U>(a << position) & mask));
 }
-// Four sources: position and length are packed by a loop of its own, since abstract bytes have no meaning here.
+// Lanes with tags: position and length, which must be known, as the domain takes them.
+template <class D, class U>
+void insert_tagged(Warp<D>& w, const Op<D>& op, Slot length_slot) {
+  const Lane<std::uint32_t>* position = w.concrete_lanes(op.c, "the position of a bit field");
+  const Lane<std::uint32_t>* length = w.concrete_lanes(length_slot, "the length of a bit field");
+  if (position == nullptr || length == nullptr) return;
+  domain::Word words[kLanes];
+  for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const domain::Word a = w.word(op.a, sizeof(U), lane), b = w.word(op.b, sizeof(U), lane);
+    const std::uint32_t at = position[lane], count = length[lane];
+    const auto insert = [=](std::uint64_t x, std::uint64_t y, std::uint64_t) {
+      return static_cast<std::uint64_t>(insert_field<U>(static_cast<U>(x), static_cast<U>(y), at, count));
+    };
+    domain::Word place;
+    place.bits = (count & 255) << 8 | (at & 255);
+    if (!w.has_tag(a, sizeof(U)) && !w.has_tag(b, sizeof(U))) {
+      words[lane].bits = insert(a.bits, b.bits, 0);
+    } else if (!w.bit_op(sizeof(U) == 4 ? BitMeaning(BitOp::Bfi) : std::nullopt, sizeof(U), sizeof(U), a, b, place, 0,
+                         insert, words[lane])) {
+      return;
+    }
+  }
+  w.write_words(op.d, sizeof(U), words);
+}
+
+// Four sources: a loop of its own.
 template <class D, class U>
 void step_bfi(Warp<D>& w, const Op<D>& op) {
   const Slot length = w.listed(op, 0);
   if constexpr (D::kHasTags) {
     if (!w.is_plain(op.a) || !w.is_plain(op.b) || !w.is_plain(op.c) || !w.is_plain(length)) {
-      return w.unmodelled("bit field insert on the bytes of abstract floats");
+      return insert_tagged<D, U>(w, op, length);
     }
   }
   const Lane<U>* a = w.template lanes<U>(op.a);
@@ -162,8 +188,40 @@ template <class Part>
 constexpr std::int64_t part_of(std::uint32_t word, unsigned index) {
   return static_cast<Part>(word >> (8 * sizeof(Part) * index));
 }
+// Integers of data: d = c plus the products of `Count` parts of a with those of b from `First` on, as numbers.
+template <class D, class A, class B, unsigned Count, unsigned First>
+void add_products(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
+  D& dom = w.dom();
+  const auto part = [&]<class P>(const domain::Word& word, unsigned index, P) {
+    domain::Word out;
+    out.bits = word.bits >> (8 * sizeof(P) * index);
+    for (unsigned i = 0; i < sizeof(P); ++i) out.tags[i] = word.tags[sizeof(P) * index + i];
+    return dom.integer(out, 8 * sizeof(P), std::is_signed_v<P>);
+  };
+  domain::Word words[kLanes];
+  for_lanes(w.mask(), [&](unsigned lane) {
+    const domain::Word a = w.word(op.a, 4, lane), b = w.word(op.b, 4, lane);
+    Real left[Count], right[Count], sum = dom.integer(w.word(op.c, 4, lane), 32, true, true);
+    for (unsigned i = 0; i < Count; ++i) {
+      left[i] = part(a, i, A{});
+      right[i] = part(b, First + i, B{});
+    }
+    dom.int_dot(1, 1, Count, left, right, &sum, &sum, false);
+    words[lane] = dom.integer_word(sum, 4);
+  });
+  w.write_words(op.d, 4, words);
+}
+template <class D>
+bool are_plain(Warp<D>& w, const Op<D>& op) {
+  return w.is_plain(op.a) && w.is_plain(op.b) && w.is_plain(op.c);
+}
+
 template <class D, class A, class B>
 void step_dp4a(Warp<D>& w, const Op<D>& op) {
+  if constexpr (D::kHasTags) {
+    if (!are_plain(w, op)) return add_products<D, A, B, 4, 0>(w, op);
+  }
   map3<std::uint32_t, std::uint32_t>(w, std::nullopt, op.d, op.a, op.b, op.c,
                                      [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
                                        std::int64_t sum = 0;
@@ -174,6 +232,9 @@ void step_dp4a(Warp<D>& w, const Op<D>& op) {
 // `First`: which two bytes of b take part, 0 for .lo and 2 for .hi.
 template <class D, class A, class B, unsigned First>
 void step_dp2a(Warp<D>& w, const Op<D>& op) {
+  if constexpr (D::kHasTags) {
+    if (!are_plain(w, op)) return add_products<D, A, B, 2, First>(w, op);
+  }
   map3<std::uint32_t, std::uint32_t>(w, std::nullopt, op.d, op.a, op.b, op.c,
                                      [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
                                        std::int64_t sum = 0;

@@ -312,13 +312,76 @@ bool is_plain_list(Warp<D>& w, const Op<D>& op, unsigned first, unsigned count) 
   return true;
 }
 
+// The same on integers of data: numbers in place of bits.
+template <class D, unsigned Bits, bool IsSignedA, bool IsSignedB, unsigned M, bool IsSaturating>
+void step_int_numbers(Warp<D>& w, const Op<D>& op) {
+  using Real = typename D::Real;
+  constexpr unsigned kN = 8, kPer = 32 / Bits;
+  const Fragments<D> at(op);
+  const auto k = static_cast<unsigned>(op.imm);
+  D& dom = w.dom();
+  std::vector<Real> a(M * k), b(kN * k), c(M * kN), d(M * kN);
+  const auto number = [&](const domain::Word& word, unsigned part, bool is_signed) {
+    domain::Word element;
+    if constexpr (Bits >= 8) {
+      element.tags[0] = word.tags[part];
+      element.bits = word.bits >> (8 * part) & 0xff;
+      return dom.integer(element, Bits, is_signed);
+    } else {
+      domain::Word amount;
+      amount.bits = Bits * part % 8;
+      element.tags[0] = word.tags[Bits * part / 8];
+      element.bits = word.bits >> (Bits * part / 8 * 8) & 0xff;
+      if (Warp<D>::has_tag(element, 1) && amount.bits != 0) {
+        const domain::Word whole = element;
+        const auto shift = [](std::uint64_t x, std::uint64_t by, std::uint64_t) { return x >> by; };
+        if (!w.bit_op(domain::BitOp::ShrU, 1, 1, whole, amount, {}, 0, shift, element)) return Real{};
+      } else {
+        element.bits >>= amount.bits;
+      }
+      return dom.integer(element, Bits, is_signed);
+    }
+  };
+  for (unsigned reg = 0; reg < at.a_count + at.b_count; ++reg) {
+    const bool is_left = reg < at.a_count;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const domain::Word word = w.word(w.listed(op, at.a + reg), 4, lane);
+      for (unsigned part = 0; part < kPer; ++part) {
+        const Position p =
+            is_left ? a_position(lane, reg, part, kPer, M) : b_position(lane, reg - at.a_count, part, kPer);
+        (is_left ? a[p.row * k + p.column] : b[p.row * kN + p.column]) =
+            number(word, part, is_left ? IsSignedA : IsSignedB);
+      }
+    }
+  }
+  for (unsigned reg = 0; reg < at.c_count; ++reg) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const Position p = c_position(lane, reg);
+      c[p.row * kN + p.column] = dom.integer(w.word(w.listed(op, at.c + reg), 4, lane), 32, true, !IsSaturating);
+    }
+  }
+  dom.int_dot(M, kN, k, a.data(), b.data(), c.data(), d.data(), IsSaturating);
+  for (unsigned reg = 0; reg < at.c_count; ++reg) {
+    domain::Word words[kLanes];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const Position p = c_position(lane, reg);
+      words[lane] = dom.integer_word(d[p.row * kN + p.column], 4);
+    }
+    w.write_words(w.listed(op, at.d + reg), 4, words);
+  }
+  w.count_macs(std::uint64_t{M} * kN * k);
+}
+
 template <class D, unsigned Bits, bool IsSignedA, bool IsSignedB, Product P, unsigned M, bool IsSaturating>
 void step_int(Warp<D>& w, const Op<D>& op) {
   constexpr unsigned kN = 8, kPer = 32 / Bits, kLargestK = 8 * kPer;
   if (!w.gather_warp(op)) return;
   const Fragments<D> at(op);
   if (!is_plain_list(w, op, at.a, at.a_count + at.b_count + at.c_count)) {
-    return w.unmodelled("an integer `mma` on bytes that are abstract or were never written");
+    if constexpr (D::kHasTags && P == Product::Times) {
+      return step_int_numbers<D, Bits, IsSignedA, IsSignedB, M, IsSaturating>(w, op);
+    }
+    return w.unmodelled("a `mma` of single bits on bytes that are abstract or were never written");
   }
   const auto k = static_cast<unsigned>(op.imm);
   std::int32_t a[M * kLargestK], b[kN * kLargestK];

@@ -92,6 +92,28 @@ void by_space(Space named, std::uint32_t mask, std::uint64_t (&address)[kLanes],
   }
 }
 
+// A signed load of abstract bytes: the sign is a bit of data.
+template <class D>
+bool write_extended(WarpRun<D>& w, const TaggedBytes* loaded, unsigned begin, unsigned size, unsigned width,
+                    Slot slot) {
+  domain::Word words[kLanes], length;
+  length.bits = 8 * size;
+  for (std::uint32_t mask = w.mask(); mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    domain::Word low;
+    std::memcpy(&low.bits, loaded[lane].bytes + begin, size);
+    std::memcpy(low.tags, loaded[lane].tags + begin, size * sizeof(domain::Tag));
+    const auto extend = [size](std::uint64_t bits, std::uint64_t, std::uint64_t) { return extended(bits, size, true); };
+    if (!w.has_tag(low, size)) {
+      words[lane].bits = extended(low.bits, size, true);
+    } else if (!w.bit_op(domain::BitOp::BfeS, width, width, low, {}, length, 0, extend, words[lane])) {
+      return false;
+    }
+  }
+  w.write_words(slot, width, words);
+  return true;
+}
+
 template <class D>
 bool write_element(WarpRun<D>& w, const Shape& shape, const TaggedBytes* loaded, unsigned element, Slot slot) {
   const unsigned size = shape.size, begin = element * size, width = shape.widths[element];
@@ -101,10 +123,7 @@ bool write_element(WarpRun<D>& w, const Shape& shape, const TaggedBytes* loaded,
     for_lanes(w.mask(), [&](unsigned lane) {
       for (unsigned i = begin; i < begin + size; ++i) any |= loaded[lane].tags[i] != 0;
     });
-    if (any && shape.is_signed && width > size) {
-      w.unmodelled("a signed load extends the bits of an abstract value");
-      return false;
-    }
+    if (any && shape.is_signed && width > size) return write_extended(w, loaded, begin, size, width, slot);
     if (any) {
       domain::Tag* tags = w.writable_tags(slot, width);
       for_lanes(w.mask(), [&](unsigned lane) {

@@ -141,9 +141,84 @@ bool load_int_fragments(Cta<D>& cta, std::uint32_t first, const Op<D>& op, const
   return is_plain;
 }
 
+// Where a sum lies: its row and column in one.
+std::size_t sum_index(const WgmmaSpec& spec, unsigned warp, unsigned reg, unsigned lane) {
+  return (kWarpRows * warp + 8 * (reg >> 1 & 1) + lane / 4) * std::size_t{spec.n} + 8 * (reg >> 2) + 2 * (lane % 4) +
+         (reg & 1);
+}
+
+// Dense products of bytes in a domain where they may be data: numbers in place of bits.
+template <class D>
+void multiply_numbers(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec, SumsAtHand sums,
+                      typename Warpgroup<D>::Scratch& scratch) {
+  Cta<D>& cta = waiting.cta();
+  D& dom = cta.dom();
+  const std::uint32_t first = waiting.index() / kGroupWarps * kGroupWarps;
+  const Op<D>& op = *product.op;
+  const unsigned n = spec.n, k = spec.k();
+  const bool is_saturating = spec.has(WgmmaSpec::kSaturating);
+  scratch.a.resize(std::size_t{kRows} * k), scratch.b.resize(std::size_t{k} * n);
+  if (!sums.before) scratch.c.assign(std::size_t{kRows} * n, typename D::Real{});
+  const auto number = [&](WgmmaElement element, domain::Tag tag, std::byte byte) {
+    domain::Word word;
+    word.tags[0] = tag;
+    word.bits = tag == 0 ? std::to_integer<std::uint64_t>(byte) : 0;
+    return dom.integer(word, 8, element == WgmmaElement::S8);
+  };
+  const auto load = [&](WgmmaElement element, const Pieces& pieces, const OperandTile& tile, Strides strides,
+                        typename D::Real* out) {
+    for_elements<1>(pieces, tile, strides, [&](std::size_t position, std::uint32_t address) {
+      out[position] = number(element, cta.shared().tags()[address], cta.shared().bytes()[address]);
+    });
+  };
+  if (spec.has(WgmmaSpec::kRegisterA)) {
+    for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+      for (unsigned reg = 0; reg < kWgmmaSources; ++reg) {
+        for (unsigned i = 0; i < 4 * kLanes; ++i) {
+          const domain::Word word = w.word(w.listed(op, spec.results() + reg), 4, i / 4);
+          const unsigned row = kWarpRows * warp + 8 * (reg & 1) + i / 16, column = 16 * (reg >> 1) + i % 16;
+          scratch.a[row * k + column] =
+              number(spec.a, word.tags[i % 4], static_cast<std::byte>(word.bits >> 8 * (i % 4)));
+        }
+      }
+    });
+  } else {
+    load(spec.a, product.a_pieces, spec.a_tile(), {k, 1}, scratch.a.data());
+  }
+  load(spec.b, product.b_pieces, spec.b_tile(), {1, n}, scratch.b.data());
+  if (product.adds && !sums.before) {
+    for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+      for (unsigned reg = 0; reg < spec.results(); ++reg) {
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+          scratch.c[sum_index(spec, warp, reg, lane)] =
+              dom.integer(w.word(w.listed(op, reg), 4, lane), 32, true, !is_saturating);
+        }
+      }
+    });
+  } else if (!product.adds) {
+    std::fill(scratch.c.begin(), scratch.c.end(), typename D::Real{});
+  }
+  typename D::Real* const c = scratch.c.data();
+  dom.int_dot(kRows, n, k, scratch.a.data(), scratch.b.data(), c, c, is_saturating);
+  if (sums.after) return;
+  for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
+    for (unsigned reg = 0; reg < spec.results(); ++reg) {
+      domain::Word words[kLanes];
+      for (unsigned lane = 0; lane < kLanes; ++lane)
+        words[lane] = dom.integer_word(c[sum_index(spec, warp, reg, lane)], 4);
+      w.write_words(w.listed(op, reg), 4, words);
+    }
+  });
+}
+
 template <class D>
 void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, const WgmmaSpec& spec, SumsAtHand sums,
                    typename Warpgroup<D>::Scratch& scratch) {
+  if constexpr (D::kHasTags) {
+    if (spec.a != WgmmaElement::B1 && !spec.has(WgmmaSpec::kSparse)) {
+      return multiply_numbers(waiting, product, spec, sums, scratch);
+    }
+  }
   Cta<D>& cta = waiting.cta();
   const std::uint32_t first = waiting.index() / kGroupWarps * kGroupWarps;
   const Op<D>& op = *product.op;
@@ -158,10 +233,7 @@ void multiply_ints(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, cons
   is_plain = load_ints<D>(view_of(cta.shared()), spec.b == WgmmaElement::S8, product.b_pieces, spec.b_tile(), {1, n},
                           scratch.int_b.data()) &&
              is_plain;
-  const auto element = [&](unsigned warp, unsigned reg, unsigned lane) {
-    return (kWarpRows * warp + 8 * (reg >> 1 & 1) + lane / 4) * std::size_t{n} + 8 * (reg >> 2) + 2 * (lane % 4) +
-           (reg & 1);
-  };
+  const auto element = [&](unsigned warp, unsigned reg, unsigned lane) { return sum_index(spec, warp, reg, lane); };
   if (product.adds && !sums.before) {
     for_warps(cta, first, [&](WarpRun<D>& w, unsigned warp) {
       for (unsigned reg = 0; reg < spec.results(); ++reg) {

@@ -2,6 +2,7 @@
 // Compile-time arguments of the op table's functions, and the table of their meanings.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "triton/tile/domains.h"
@@ -66,6 +67,51 @@ unsigned constexpr_axis(Context<D>& context, const Value<D>& value, unsigned ran
   return static_cast<unsigned>(axis);
 }
 
+// The functions that take integers of data; what the others do to them is not modelled.
+constexpr bool takes_words(Op op) {
+  switch (op) {
+    case Op::load:
+    case Op::store:
+    case Op::descriptor_load:
+    case Op::descriptor_store:
+    case Op::zeros_like:
+    case Op::cast:
+    case Op::to_tensor:
+    case Op::item:
+    case Op::broadcast_to:
+    case Op::broadcast:
+    case Op::expand_dims:
+    case Op::unsqueeze:
+    case Op::squeeze:
+    case Op::reshape:
+    case Op::ravel:
+    case Op::trans:
+    case Op::permute:
+    case Op::join:
+    case Op::split:
+    case Op::interleave:
+    case Op::cat:
+    case Op::flip:
+    case Op::where:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::cdiv:
+    case Op::dot:
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <class D>
+bool has_words(const Value<D>& value) {
+  if (const std::vector<Value<D>>* tuple = value.tuple()) return std::ranges::any_of(*tuple, has_words<D>);
+  return value.block() != nullptr && value.block()->is_word();
+}
+
 template <class D>
 Value<D> call_op(Context<D>& context, Op op, Arguments<D>& arguments) {
   using Meaning = Value<D> (*)(Context<D>&, Arguments<D>&);
@@ -74,6 +120,11 @@ Value<D> call_op(Context<D>& context, Op op, Arguments<D>& arguments) {
 #include "triton/ops.def"
 #undef PLUMB_TRITON_OP
   });
+  if constexpr (D::kHasTags) {
+    const bool has_data =
+        std::ranges::any_of(arguments.values, has_words<D>) || std::ranges::any_of(arguments.rest, has_words<D>);
+    if (has_data && !takes_words(op)) context.unmodelled(kData, "this function of integers that depend on data");
+  }
   return kMeanings[static_cast<std::size_t>(op)](context, arguments);
 }
 

@@ -11,6 +11,7 @@
 #include "triton/frontend/formatted.h"
 #include "triton/tile/domains.h"
 #include "triton/tile/fold.h"
+#include "triton/tile/word_ops.h"
 
 namespace plumb::triton {
 
@@ -77,6 +78,10 @@ Value<D> pointer_sum(Context<D>& context, BinaryOp op, BlockPtr<D> a, BlockPtr<D
   const bool is_add = op == BinaryOp::Add;
   if (is_add && b->is_pointer() && !a->is_pointer()) std::swap(a, b);
   const bool is_good = (is_add || op == BinaryOp::Sub) && a->is_pointer() && b->is_integer();
+  if (is_good && b->is_word()) {
+    context.unmodelled(kMetadata,
+                       "an address depends on integer data: declare the tensor that it is loaded from metadata");
+  }
   if (!is_good || b->is_abstract()) {
     context.fail(kType, fmt::format("`{}` between {} and {}", symbol(op), name(a->type), name(b->type)));
   }
@@ -373,6 +378,7 @@ BlockPtr<D> real_operation(Context<D>& context, RealOp op, const Pair<D>& pair, 
 
 template <class D>
 BlockPtr<D> int_operation(Context<D>& context, IntOp op, const Pair<D>& pair) {
+  if (pair.a->is_word() || pair.b->is_word()) return word_operation(context, op, pair);
   if (pair.a->is_abstract() || pair.b->is_abstract()) return condition_operation(context, op, pair);
   auto out = new_block<D>(pair.type, pair.shape);
   std::vector<std::uint8_t> undefined(may_be_undefined(op) ? pair.shape.size() : 0);
@@ -427,6 +433,8 @@ Value<D> compare(Context<D>& context, CompareOp op, const Value<D>& a, const Val
   BlockPtr<D> out;
   if (is_float(pair.type.element)) {
     out = real_compare(context, op, pair);
+  } else if (pair.a->is_word() || pair.b->is_word()) {
+    out = word_compare(context, op, pair);
   } else {
     if (pair.a->is_abstract() || pair.b->is_abstract()) {
       const bool is_equality = pair.type.element == DType::Int1 && (op == CompareOp::Eq || op == CompareOp::Ne);
@@ -507,8 +515,23 @@ BlockPtr<D> select(Context<D>& context, const Value<D>& condition, const Value<D
     to.resize(size);
     for (std::size_t i = 0; i < size; ++i) to[i] = test->ints[i] != 0 ? from_a[i] : from_b[i];
   };
-  if (test->is_abstract()) {
-    if (!out->is_real()) context.unmodelled(kData, "an integer is selected by a condition on abstract data");
+  if (!out->is_real() && !out->is_pointer() && pair.type.element != DType::Int1 &&
+      (test->is_abstract() || a->is_word() || b->is_word())) {
+    if constexpr (D::kHasTags) {
+      const std::vector<domain::Word> x_words = words(*a), y_words = words(*b);
+      const auto choices = conditions(context, *test);
+      out->ints.clear();
+      out->words.resize(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        out->words[i] = context.domain.select(bit_width(pair.type.element), choices[i].value, x_words[i], y_words[i]);
+      }
+      context.check();
+      settle_words(*out);
+      if (test->is_abstract()) spread_undefined(*out, *a, *b);
+    }
+  } else if (test->is_abstract()) {
+    if (!out->is_real())
+      context.unmodelled(kData, "an address or a condition is selected by a condition on abstract data");
     out->reals.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
       out->reals[i] =

@@ -126,6 +126,39 @@ std::vector<typename Block<D>::Condition> conditions(Context<D>& context, const 
 }
 
 template <class D>
+std::vector<domain::Word> words(const Block<D>& block) {
+  if (block.is_word()) return block.words;
+  const std::uint64_t low = ~std::uint64_t{0} >> (64 - 8 * byte_size(block.type.element));
+  std::vector<domain::Word> out(block.ints.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].bits = static_cast<std::uint64_t>(block.ints[i]) & low;
+  return out;
+}
+
+template <class D>
+void settle_words(Block<D>& block) {
+  if (!block.is_word()) return;
+  const auto has_tags = [](const domain::Word& word) {
+    return std::ranges::any_of(word.tags, [](domain::Tag tag) { return tag != 0; });
+  };
+  if (!block.ints.empty()) {
+    Block<D> known;
+    known.type = block.type;
+    known.ints = std::move(block.ints);
+    const std::vector<domain::Word> others = words(known);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (!has_tags(block.words[i])) block.words[i] = others[i];
+    }
+    block.ints.clear();
+  }
+  if (std::ranges::any_of(block.words, has_tags)) return;
+  block.ints.resize(block.words.size());
+  for (std::size_t i = 0; i < block.ints.size(); ++i) {
+    block.ints[i] = wrap(block.type.element, static_cast<std::int64_t>(block.words[i].bits));
+  }
+  block.words.clear();
+}
+
+template <class D>
 std::int64_t known_integer(Context<D>& context, const Block<D>& block, const char* what) {
   if (!block.undefined.empty() && block.undefined[0] != 0) {
     context.fail(kUndefined, fmt::format("{} is an unspecified value", what));
@@ -192,6 +225,16 @@ void real_to_integer(Context<D>& context, const Block<D>& from, Block<D>& out) {
 template <class D>
 void integer_to_real(Context<D>& context, const Block<D>& from, Block<D>& out) {
   const Format target = format(out.type.element);
+  if (from.is_word()) {
+    if constexpr (D::kHasTags) {
+      for (std::size_t i = 0, size = from.size(); i < size; ++i) {
+        const auto number =
+            context.domain.integer(from.words[i], bit_width(from.type.element), is_signed(from.type.element));
+        out.reals[i] = context.domain.from_integer(target, number, FloatMode{});
+      }
+    }
+    return;
+  }
   if (from.is_abstract()) {
     const auto one = context.domain.constant(target, literal_bits(out.type.element, 1.0));
     const auto zero = context.domain.constant(target, 0);
@@ -214,9 +257,58 @@ void integer_to_real(Context<D>& context, const Block<D>& from, Block<D>& out) {
   }
 }
 
+// Integers of data: cut, extended, or compared with zero; conditions: one or zero.
+template <class D>
+void data_to_integer(Context<D>& context, const Block<D>& from, Block<D>& out) {
+  if constexpr (D::kHasTags) {
+    D& d = context.domain;
+    const DType source = from.type.element, target = out.type.element;
+    const unsigned width = bit_width(target);
+    const std::size_t size = from.size();
+    out.ints.clear();
+    domain::Word zero, one, length;
+    one.bits = 1;
+    length.bits = bit_width(source);
+    if (target == DType::Int1) {
+      for (const domain::Word& word : from.words) {
+        out.conditions.push_back({d.compare(domain::Compare::Ne, bit_width(source), false, word, zero)});
+      }
+      return settle(context, out);
+    }
+    out.words.resize(size);
+    const auto extend = [&](std::uint64_t bits, std::uint64_t, std::uint64_t) {
+      return static_cast<std::uint64_t>(wrap(source, static_cast<std::int64_t>(bits)));
+    };
+    for (std::size_t i = 0; i < size; ++i) {
+      domain::Word& to = out.words[i];
+      if (!from.is_word()) {
+        to = d.select(width, from.conditions[i].value, one, zero);
+      } else if (width > bit_width(source) && is_signed(source)) {
+        const bool is_known = from.words[i].tags[bit_width(source) / 8 - 1] == 0;
+        to = from.words[i];
+        if (is_known) {
+          to.bits = extend(to.bits, 0, 0);
+        } else if (!d.int_op(domain::BitOp::BfeS, width, width, from.words[i], zero, length, 0, extend, to)) {
+          return;
+        }
+      } else {
+        to = from.words[i];
+      }
+      for (unsigned k = width / 8; k < 8; ++k) to.tags[k] = 0;
+      if (width < 64) to.bits &= ~std::uint64_t{0} >> (64 - width);
+    }
+    settle_words(out);
+  } else {
+    (void)context, (void)from, (void)out;
+  }
+}
+
 template <class D>
 void integer_to_integer(Context<D>& context, const Block<D>& from, Block<D>& out) {
-  if (from.is_abstract()) context.unmodelled(kData, "a condition on abstract data becomes an integer");
+  if (from.is_abstract()) {
+    if (out.type.is_pointer) context.unmodelled(kData, "an address depends on abstract data");
+    return data_to_integer(context, from, out);
+  }
   const DType target = out.type.element;
   const bool to_bool = target == DType::Int1 && !out.type.is_pointer;
   for (std::size_t i = 0, size = from.size(); i < size; ++i) {
@@ -257,7 +349,7 @@ BlockPtr<D> bitcast(Context<D>& context, const BlockPtr<D>& block, Type to) {
   if (bit_width(from.type.element) != bit_width(to.element)) {
     context.fail(kType, fmt::format("cannot bitcast {} to {}: the widths differ", name(from.type), name(to)));
   }
-  if (from.is_abstract()) context.unmodelled(kData, "the bits of a condition on abstract data");
+  if (!from.conditions.empty()) context.unmodelled(kData, "the bits of a condition on abstract data");
   auto out = new_block<D>(to, from.shape);
   out->undefined = from.undefined;
   context.count(from.size());
@@ -265,6 +357,8 @@ BlockPtr<D> bitcast(Context<D>& context, const BlockPtr<D>& block, Type to) {
     domain::Word word;
     if (from.is_real()) {
       word = context.domain.to_word(format(from.type.element), from.reals[i]);
+    } else if (from.is_word()) {
+      word = from.words[i];
     } else {
       word.bits = static_cast<std::uint64_t>(from.ints[i]);
     }
@@ -273,10 +367,13 @@ BlockPtr<D> bitcast(Context<D>& context, const BlockPtr<D>& block, Type to) {
       continue;
     }
     if (std::ranges::any_of(word.tags, [](domain::Tag tag) { return tag != 0; })) {
-      context.unmodelled(kData, "the bits of abstract data are used as an integer");
+      if (from.is_real()) context.unmodelled(kData, "the bits of abstract data are used as an integer");
+      if (out->words.empty()) out->words.resize(size);
+      out->words[i] = word;
     }
     out->ints[i] = wrap(to.element, static_cast<std::int64_t>(word.bits));
   }
+  settle_words(*out);
   context.check();
   return out;
 }
@@ -296,6 +393,7 @@ BlockPtr<D> restride(const Block<D>& block, const Shape& shape, const Strides& s
   copy(block.ints, out->ints);
   copy(block.reals, out->reals);
   copy(block.conditions, out->conditions);
+  copy(block.words, out->words);
   copy(block.undefined, out->undefined);
   return out;
 }
@@ -340,6 +438,8 @@ Shape common_shape(Context<D>& context, const Block<D>& a, const Block<D>& b) {
   template void spread_undefined(Block<D>&, const Block<D>&);                                 \
   template void spread_undefined(Block<D>&, const Block<D>&, const Block<D>&);                \
   template void settle(Context<D>&, Block<D>&);                                               \
+  template std::vector<domain::Word> words(const Block<D>&);                                  \
+  template void settle_words(Block<D>&);                                                      \
   template std::vector<Block<D>::Condition> conditions(Context<D>&, const Block<D>&);         \
   template std::int64_t known_integer(Context<D>&, const Block<D>&, const char*);
 PLUMB_FOR_EACH_DOMAIN(PLUMB_INSTANTIATE)

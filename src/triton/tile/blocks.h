@@ -49,6 +49,12 @@ void settle(Context<D>& context, Block<D>& block);
 // An int1 block as conditions of the domain.
 template <class D>
 std::vector<typename Block<D>::Condition> conditions(Context<D>& context, const Block<D>& block);
+// Integers as words of their type's width, known or not.
+template <class D>
+std::vector<domain::Word> words(const Block<D>& block);
+// Words that are all known become integers; where there are both, the elements without a tag are those in `ints`.
+template <class D>
+void settle_words(Block<D>& block);
 // The one element of a scalar int1 or integer: fails when it is abstract or undefined.
 template <class D>
 std::int64_t known_integer(Context<D>& context, const Block<D>& block, const char* what);

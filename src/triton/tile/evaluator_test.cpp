@@ -234,6 +234,22 @@ TEST(Field, IntegersStayConcrete) {
   EXPECT_EQ(square, 49);
 }
 
+TEST(Field, ConditionsOnDataMayBecomeIntegers) {
+  const auto leaves_zero = [](const std::string& expected) {
+    // Three, two or one, as integers and as floats.
+    Abstract run(
+        "c = tl.where(x > y, 3, 2) - (y > x).to(tl.int32)\n"
+        "tl.store(zp + r, (c * 2 + 1).to(tl.float32) - (" +
+        expected + "))");
+    EXPECT_FALSE(run.result.stop) << render(run.result.stop->finding, false);
+    return run.field.compare_outputs(domain::Format::F32, run.element(3), {domain::kNoValue, 0}) ==
+           domain::Comparison::Equal;
+  };
+  EXPECT_TRUE(leaves_zero("tl.where(x > y, 7.0, 5.0) - tl.where(y > x, 2.0, 0.0)"));
+  EXPECT_FALSE(leaves_zero("tl.where(x > y, 7.0, 5.0) - tl.where(y >= x, 2.0, 0.0)"));
+  EXPECT_FALSE(Abstract("tl.store(op + r, (x > y).to(tl.int32))").result.stop);
+}
+
 TEST(Field, WhatDependsOnDataIsNamed) {
   const auto stop = [](const std::string& body) {
     Abstract run(body);
@@ -241,7 +257,7 @@ TEST(Field, WhatDependsOnDataIsNamed) {
     return run.result.stop ? *run.result.stop : Stop{};
   };
   for (const char* body : {"tl.store(zp + r, x, mask=x > y)", "if tl.max(x, 0) > 0:\n    tl.store(zp + r, x)",
-                           "tl.store(op + r, tl.argmax(x, 0))", "tl.store(op + r, (x > y).to(tl.int32))"}) {
+                           "tl.store(op + r, tl.argmax(x, 0))", "tl.store(op + r, tl.sum((x > y).to(tl.int32), 0))"}) {
     const Stop found = stop(body);
     EXPECT_EQ(found.kind, Stop::Kind::Unmodelled) << body;
     EXPECT_EQ(found.finding.code, &kData) << body << render(found.finding, false);

@@ -55,8 +55,10 @@ void with_element(DType element, F f) {
 template <class D, DType element_>
 class Access {
  public:
-  // `shape` is the block's whose elements are accessed: for messages.
-  Access(Context<D>& context, const Shape& shape) : context_(context), shape_(shape) {}
+  // `shape` is the block's whose elements are accessed: for messages. `takes_words`: integers of data are loaded into
+  // `words` beside the known ones in `ints`, for `settle_words`.
+  Access(Context<D>& context, const Shape& shape, bool takes_words = false)
+      : context_(context), shape_(shape), takes_words_(takes_words) {}
 
   // Reads element `index` of `out` from an address. An element that was never written is marked undefined.
   void load(std::uint64_t address, Block<D>& out, std::size_t index) {
@@ -71,7 +73,13 @@ class Access {
     if constexpr (kIsReal) {
       out.reals[index] = context_.domain.from_word(kFormat, word);
     } else {
-      if (D::kHasTags && has_tags(word)) abstract_integer(buffer);
+      if (D::kHasTags && has_tags(word)) {
+        if (!takes_words_ || element_ == DType::Int1 || buffer.integer_bytes == 0) abstract_integer(buffer);
+        if (out.words.empty()) out.words.resize(out.size());
+        out.words[index] = word;
+        out.ints[index] = 0;
+        return;
+      }
       const auto value = static_cast<std::int64_t>(word.bits);
       out.ints[index] = element_ == DType::Int1 ? (value & 0xff) != 0 : wrap(element_, value);
     }
@@ -84,6 +92,8 @@ class Access {
     domain::Word word;
     if constexpr (kIsReal) {
       word = context_.domain.to_word(kFormat, value.reals[from]);
+    } else if (value.is_word()) {
+      word = value.words[from];
     } else {
       word.bits = static_cast<std::uint64_t>(value.ints[from]);
     }
@@ -177,6 +187,7 @@ class Access {
 
   Context<D>& context_;
   const Shape& shape_;
+  bool takes_words_;
   domain::Buffer* last_ = nullptr;
 };
 

@@ -85,13 +85,14 @@ Value<D> op_descriptor_load(Context<D>& context, Arguments<D>& arguments) {
     out->ints.assign(out->size(), 0);
   }
   with_element(descriptor.element.element, [&]<DType element>() {
-    Access<D, element> access(context, descriptor.block);
+    Access<D, element> access(context, descriptor.block, true);
     visit(
         window(descriptor, offsets),
         [&](std::size_t i, std::uint64_t address, std::size_t n) { access.load_run(address, n, *out, i); },
         [](std::size_t) {});
   });
   context.check();
+  settle_words(*out);
   return BlockPtr<D>(std::move(out));
 }
 
@@ -104,7 +105,7 @@ Value<D> op_descriptor_store(Context<D>& context, Arguments<D>& arguments) {
     context.fail(kType, fmt::format("a block of shape {} is stored through a descriptor of block shape {}",
                                     text(value->shape), text(descriptor.block)));
   }
-  if (value->is_abstract()) context.unmodelled(kData, "a condition on abstract data is stored");
+  if (!value->conditions.empty()) context.unmodelled(kData, "a condition on abstract data is stored");
   context.count(value->size());
   with_element(descriptor.element.element, [&]<DType element>() {
     Access<D, element> access(context, descriptor.block);

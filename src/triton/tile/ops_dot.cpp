@@ -72,6 +72,16 @@ Format operand_format(Context<D>& context, DType type, Arguments<D>& arguments) 
   context.unmodelled(kUnsupported, fmt::format("the input precision `{}` is not supported", precision));
 }
 
+// What `max_num_imprecise_acc` allows the accumulator of fp8: so much of K before a partial sum goes to f32.
+template <class D>
+std::uint32_t imprecise_k(Context<D>& context, const Value<D>& value, std::uint32_t k) {
+  const Int128 given = constexpr_integer(context, value, "`max_num_imprecise_acc`");
+  if (given < 0 || given > k) {
+    context.fail(kType, fmt::format("`max_num_imprecise_acc` is at least 0 and at most K, which is {}", k));
+  }
+  return std::max(1U, static_cast<std::uint32_t>(given));
+}
+
 // Operands as a product reads them. Which way tf32 rounds is not the source's to say: cutting bits off is the coarsest
 // that it allows. `cut` keeps the rounded ones.
 template <class D>
@@ -103,6 +113,36 @@ void spread_dot_undefined(Block<D>& out, const Block<D>& a, const Block<D>& b, c
   }
 }
 
+// Added to `out`: a product of integers of which some are data.
+template <class D>
+void data_dot(Context<D>& context, const Block<D>& a, const Block<D>& b, const Extents& e, Block<D>& out) {
+  if constexpr (D::kHasTags) {
+    using Real = typename D::Real;
+    D& d = context.domain;
+    const auto numbers = [&](const Block<D>& block) {
+      std::vector<Real> made;
+      made.reserve(block.size());
+      for (const domain::Word& word : words(block)) {
+        made.push_back(d.integer(word, bit_width(block.type.element), is_signed(block.type.element), &block == &out));
+      }
+      return made;
+    };
+    const std::vector<Real> left = numbers(a), right = numbers(b);
+    std::vector<Real> sums = numbers(out);
+    context.check();
+    for (std::size_t batch = 0; batch < e.batch; ++batch) {
+      Real* const c = sums.data() + batch * e.m * e.n;
+      d.int_dot(e.m, e.n, e.k, left.data() + batch * e.m * e.k, right.data() + batch * e.k * e.n, c, c, false);
+    }
+    out.ints.clear();
+    out.words.clear();
+    for (const Real& sum : sums) out.words.push_back(d.integer_word(sum, byte_size(out.type.element)));
+    context.check();
+  } else {
+    (void)context, (void)a, (void)b, (void)e, (void)out;
+  }
+}
+
 }  // namespace
 
 template <class D>
@@ -122,6 +162,7 @@ Value<D> op_dot(Context<D>& context, Arguments<D>& arguments) {
     }
     out->ints = acc->ints;
     out->reals = acc->reals;
+    out->words = acc->words;
   } else if (out->is_real()) {
     out->reals.assign(out->size(), context.domain.constant(format(type.element), 0));
   } else {
@@ -135,10 +176,16 @@ Value<D> op_dot(Context<D>& context, Arguments<D>& arguments) {
     shape.a = operand_format(context, a->type.element, arguments);
     shape.b = operand_format(context, b->type.element, arguments);
     shape.acc = format(type.element);
+    if (is_fp8(a->type.element) && arguments.has(5)) shape.promoted_k = imprecise_k(context, arguments[5], extents.k);
   }
   std::vector<typename D::Real> cut_a, cut_b;
   const auto* a_reals = operands(context, *a, shape.a, cut_a);
   const auto* b_reals = operands(context, *b, shape.b, cut_b);
+  if (a->is_word() || b->is_word() || out->is_word()) {
+    data_dot(context, *a, *b, extents, *out);
+    spread_dot_undefined(*out, *a, *b, acc.get(), extents);
+    return BlockPtr<D>(std::move(out));
+  }
   for (std::size_t batch = 0; batch < extents.batch; ++batch) {
     if (out->is_real()) {
       auto* c = out->reals.data() + batch * c_size;

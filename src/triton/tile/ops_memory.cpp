@@ -72,7 +72,7 @@ Value<D> load_block(Context<D>& context, const BlockPointer& from, Arguments<D>&
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto fill = context.domain.constant(format(type), padding == "nan" ? literal_bits(type, nan) : 0);
   with_element(type, [&]<DType element>() {
-    Access<D, element> access(context, from.block);
+    Access<D, element> access(context, from.block, true);
     visit(
         window(from, checked_axes(context, arguments[3], from.block.rank)),
         [&](std::size_t i, std::uint64_t address, std::size_t n) { access.load_run(address, n, *out, i); },
@@ -87,6 +87,7 @@ Value<D> load_block(Context<D>& context, const BlockPointer& from, Arguments<D>&
         });
   });
   context.check();
+  settle_words(*out);
   return BlockPtr<D>(std::move(out));
 }
 
@@ -98,7 +99,7 @@ Value<D> store_block(Context<D>& context, const BlockPointer& to, Arguments<D>& 
     context.fail(kType, fmt::format("a block of shape {} is stored through a block pointer of shape {}",
                                     text(value->shape), text(to.block)));
   }
-  if (value->is_abstract()) context.unmodelled(kData, "a condition on abstract data is stored");
+  if (!value->conditions.empty()) context.unmodelled(kData, "a condition on abstract data is stored");
   value = broadcast_to(context, value, to.block);
   context.count(value->size());
   with_element(to.element.element, [&]<DType element>() {
@@ -166,7 +167,7 @@ Value<D> op_load(Context<D>& context, Arguments<D>& arguments) {
   const std::size_t size = from->size();
   context.count(size);
   with_element(from->type.element, [&]<DType element>() {
-    Access<D, element> access(context, from->shape);
+    Access<D, element> access(context, from->shape, true);
     for (std::size_t i = 0, n = 1; i < size; i += n) {
       n = 1;
       if (!mask || mask->ints[i] != 0) {
@@ -176,12 +177,16 @@ Value<D> op_load(Context<D>& context, Arguments<D>& arguments) {
         access.mark_undefined(*out, i);
       } else if constexpr (is_float(element)) {
         out->reals[i] = other->reals[i];
+      } else if (other->is_word()) {
+        if (out->words.empty()) out->words.resize(size);
+        out->words[i] = other->words[i];
       } else {
         out->ints[i] = other->ints[i];
       }
     }
   });
   context.check();
+  settle_words(*out);
   return BlockPtr<D>(std::move(out));
 }
 
@@ -191,7 +196,7 @@ Value<D> op_store(Context<D>& context, Arguments<D>& arguments) {
   const BlockPtr<D> to = pointers(context, arguments[0]);
   refuse_block_pointer_options(context, arguments[3], Value<D>());
   BlockPtr<D> value = cast(context, to_block(context, arguments[1]), {to->type.element, false});
-  if (value->is_abstract()) context.unmodelled(kData, "a condition on abstract data is stored");
+  if (!value->conditions.empty()) context.unmodelled(kData, "a condition on abstract data is stored");
   value = broadcast_to(context, value, to->shape);
   const BlockPtr<D> mask = mask_of(context, arguments[2], to->shape);
   check_addresses(context, *to, mask);

@@ -66,6 +66,12 @@ std::vector<unsigned> order_of(Context<D>& context, const std::vector<Value<D>>&
 }
 
 template <class D>
+void refuse_conditions(Context<D>& context, const Block<D>& a, const Block<D>& b) {
+  if (a.conditions.empty() && b.conditions.empty()) return;
+  context.unmodelled(kData, "conditions on abstract data are joined");
+}
+
+template <class D>
 BlockPtr<D> joined(Context<D>& context, const Value<D>& left, const Value<D>& right) {
   BlockPtr<D> a = to_block(context, left), b = to_block(context, right);
   if (!(a->type == b->type)) {
@@ -73,7 +79,9 @@ BlockPtr<D> joined(Context<D>& context, const Value<D>& left, const Value<D>& ri
   }
   const Shape common = common_shape(context, *a, *b);
   a = broadcast_to(context, a, common), b = broadcast_to(context, b, common);
-  if (a->is_abstract() || b->is_abstract()) context.unmodelled(kData, "conditions on abstract data are joined");
+  refuse_conditions(context, *a, *b);
+  const bool is_word = a->is_word() || b->is_word();
+  const std::vector<domain::Word> a_words = is_word ? words(*a) : a->words, b_words = is_word ? words(*b) : b->words;
   if (common.rank == kMaxRank) context.unmodelled(kUnsupported, "a block of this rank is not supported");
   auto out = std::make_shared<Block<D>>();
   out->type = a->type;
@@ -89,7 +97,8 @@ BlockPtr<D> joined(Context<D>& context, const Value<D>& left, const Value<D>& ri
       if (!y.empty()) to[2 * i + 1] = y[i];
     }
   };
-  weave(a->ints, b->ints, out->ints);
+  if (!is_word) weave(a->ints, b->ints, out->ints);
+  weave(a_words, b_words, out->words);
   weave(a->reals, b->reals, out->reals);
   weave(a->undefined, b->undefined, out->undefined);
   return out;
@@ -291,7 +300,9 @@ Value<D> op_cat(Context<D>& context, Arguments<D>& arguments) {
     context.fail(kType,
                  fmt::format("`cat` of {}{} and {}{}", name(a->type), text(a->shape), name(b->type), text(b->shape)));
   }
-  if (a->is_abstract() || b->is_abstract()) context.unmodelled(kData, "conditions on abstract data are joined");
+  refuse_conditions(context, *a, *b);
+  const bool is_word = a->is_word() || b->is_word();
+  const std::vector<domain::Word> a_words = is_word ? words(*a) : a->words, b_words = is_word ? words(*b) : b->words;
   const Value<D> first(Int128{0});
   const unsigned axis = constexpr_axis(context, arguments.has(3) ? arguments[3] : first, a->shape.rank);
   auto out = std::make_shared<Block<D>>();
@@ -311,7 +322,8 @@ Value<D> op_cat(Context<D>& context, Arguments<D>& arguments) {
       to[i] = from.empty() ? std::remove_cvref_t<decltype(to[i])>{} : from[group * inner + at % inner];
     }
   };
-  append(a->ints, b->ints, out->ints);
+  if (!is_word) append(a->ints, b->ints, out->ints);
+  append(a_words, b_words, out->words);
   append(a->reals, b->reals, out->reals);
   append(a->undefined, b->undefined, out->undefined);
   return BlockPtr<D>(std::move(out));

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "domain/word.h"
 #include "triton/frontend/tree.h"
 #include "triton/type.h"
 
@@ -34,10 +35,11 @@ struct Uninitialised : std::allocator<T> {
 template <class T>
 using Elements = std::vector<T, Uninitialised<T>>;
 
-// A block or (rank 0) a run-time scalar. Exactly one of the three element vectors is filled, row-major:
+// A block or (rank 0) a run-time scalar. Exactly one of the four element vectors is filled, row-major:
 //   ints:  integers as `wrap` keeps them, int1 as 0 or 1, pointers as addresses
 //   reals: floats of the type's format
 //   conditions: int1 that depends on abstract data
+//   words: other integers that do
 // `undefined` marks elements that Triton leaves unspecified; it is empty when there are none.
 template <class D>
 struct Block {
@@ -49,13 +51,15 @@ struct Block {
   Elements<std::int64_t> ints;
   Elements<typename D::Real> reals;
   std::vector<Condition> conditions;
+  std::vector<domain::Word> words;
   std::vector<std::uint8_t> undefined;
 
   std::size_t size() const { return shape.size(); }
   bool is_pointer() const { return type.is_pointer; }
   bool is_real() const { return !type.is_pointer && is_float(type.element); }
   bool is_integer() const { return !type.is_pointer && !is_float(type.element); }
-  bool is_abstract() const { return !conditions.empty(); }
+  bool is_word() const { return !words.empty(); }
+  bool is_abstract() const { return !conditions.empty() || is_word(); }
 };
 template <class D>
 using BlockPtr = std::shared_ptr<const Block<D>>;  // shared: values are copied between names, blocks are large
