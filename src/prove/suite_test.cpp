@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Triton 3.6 makes for sm_80 of tasks of the suite, at each task's first prove shape and with 4 warps, is proved
+// against their sources: scans with a user's combine function, stores that several threads make of one value,
+// exponentials that nothing approximate follows, windows, online sums.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "prove/prove.h"
+
+namespace plumb::prove {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Suite, TritonsCodeIsProvedAtTheFirstShape) {
+  unsigned files = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(PLUMB_SOURCE_DIR "/tests/suite/triton")) {
+    if (entry.path().extension() != ".ptx") continue;
+    Findings findings;
+    const auto task = task::load_task(fs::path(PLUMB_SOURCE_DIR "/suite") / entry.path().stem(), findings);
+    const auto candidate = load_candidate(entry.path(), findings);
+    ASSERT_TRUE(task && candidate) << render(findings, false);
+    Options options;
+    options.shapes = {task->prove_shapes.front()};
+    const Outcome outcome = prove(*task, *candidate, options);
+    EXPECT_TRUE(outcome.holds()) << entry.path() << "\n" << to_text(outcome, false);
+    ++files;
+  }
+  EXPECT_GE(files, 6U);
+}
+
+}  // namespace
+}  // namespace plumb::prove
