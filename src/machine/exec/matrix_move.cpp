@@ -111,7 +111,7 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
   std::uint64_t address[kLanes];
   if (!row_addresses(w, op, shape, address)) return;
   const std::uint32_t rows = shape.tiles == 4 ? kFullMask : (1u << (kRows * shape.tiles)) - 1;
-  const bool is_shared = w.cta().observer() != nullptr && has_shared_place(address, rows);
+  const bool is_observed = w.cta().observer() != nullptr;
   std::uint64_t keys[kLanes] = {};
   for (unsigned i = 0; i < shape.tiles; ++i) {
     Tile tile;
@@ -121,10 +121,10 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
       std::memcpy(stored.bytes, tile.bytes[row], kRowBytes);
       std::memcpy(stored.tags, tile.tags[row], sizeof tile.tags[row]);
       if (!w.store(Space::shared, address[i * kRows + row], kRowBytes, i * kRows + row, stored)) return;
-      if (is_shared) keys[i * kRows + row] = value_key(w.dom(), stored, kRowBytes, true);
+      if (is_observed) keys[i * kRows + row] = value_key(w.dom(), stored, kRowBytes, true);
     }
   }
-  w.observe(AccessKind::Write, Space::shared, op, rows, kRowBytes, address, is_shared ? keys : nullptr);
+  w.observe(AccessKind::Write, Space::shared, op, rows, kRowBytes, address, keys);
 }
 
 template <class D>

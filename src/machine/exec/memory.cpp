@@ -185,7 +185,8 @@ void store_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t
     });
     if (w.is_stopped() || w.cta().observer() == nullptr) return;
     std::uint64_t keys[kLanes] = {};
-    const bool by_value = has_shared_place(address, lanes);
+    // In shared memory several warps may store one value, each having computed it.
+    const bool by_value = space == Space::shared || has_shared_place(address, lanes);
     for_lanes(lanes, [&](unsigned lane) { keys[lane] = value_key(w.dom(), stored[lane], shape.total(), by_value); });
     w.observe(AccessKind::Write, space, op, lanes, shape.total(), address, keys);
   });
