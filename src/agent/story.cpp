@@ -92,7 +92,12 @@ bool is_judgement(const std::string& tool) {
 
 class Reader {
  public:
-  explicit Reader(const RunLog& log) { story_.start = log.start; }
+  explicit Reader(const RunLog& log) {
+    story_.start = log.start;
+    story_.from = log.start.from;
+    story_.provider = log.start.provider;
+    story_.model = log.start.model;
+  }
 
   Story read(const RunLog& log) {
     for (const Event& event : log.events) {
