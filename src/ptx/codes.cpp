@@ -53,11 +53,42 @@ extern constexpr Code kLimit{
     "ptx.limit", "the text is larger than plumb reads",
     "Nesting, register counts and array sizes are bounded so that no input can exhaust memory."};
 
+extern constexpr Code kUnwritten{"ptx.unwritten", "a register is read that nothing has written",
+                                 "No way from the function's start to this instruction writes the register, so its "
+                                 "value is whatever was left there. Write it first; a typing error in the register's "
+                                 "number is the usual cause."};
+extern constexpr Code kMaybeUnwritten{
+    "ptx.maybe-unwritten", "a register is read that is written on some ways only",
+    "One way to this instruction writes the register and another does not. Where a predicate sees to it that the other "
+    "is never taken, nothing is wrong; else write a value before the branch."};
+extern constexpr Code kUnreachable{"ptx.unreachable", "instructions that no way leads to",
+                                   "The instruction before always branches, returns or exits, and no branch names a "
+                                   "label here. A missing label or a guard that was left out (`@p bra`) is the usual "
+                                   "cause."};
+extern constexpr Code kNoEnd{"ptx.no-end", "control runs past the end of a function",
+                             "The last instruction is neither `ret` nor `exit` nor a branch without a guard."};
+extern constexpr Code kUnusedResult{"ptx.unused-result", "an instruction's result is never read",
+                                    "The instruction does nothing but write registers, and no way from it reads one "
+                                    "of them before it is written again or the thread ends."};
+extern constexpr Code kUnusedName{"ptx.unused-name", "something is declared and not used",
+                                  "A register, variable, parameter or label that no instruction names. It costs "
+                                  "nothing, but is often the trace of a name that was mistyped elsewhere."};
+extern constexpr Code kRegisterPressure{
+    "ptx.register-pressure", "more values live at once than a thread has registers",
+    "The count is of 32-bit registers at one point of the text; the assembler reorders and may do better or worse. "
+    "What does not fit is spilled to local memory. Fewer accumulators or more threads help."};
+extern constexpr Code kSharedSize{"ptx.shared-size", "more static shared memory than a kernel can have",
+                                  "Declared shared variables may take 48 KiB together; for a target with the suffix "
+                                  "`a`, as much as a block can have. More is given at the launch, as dynamic shared "
+                                  "memory: `.extern .shared .align 16 .b8 smem[];`."};
+
 namespace {
 constexpr const Code* kAll[] = {&kNotText,      &kEmpty,       &kSyntax,       &kTruncated,    &kHeader,
                                 &kUnknownInstr, &kModifier,    &kUndeclared,   &kRedeclared,   &kOperandCount,
                                 &kOperandKind,  &kOperandType, &kVectorLength, &kOperandRange, &kTarget,
-                                &kVersion,      &kGuard,       &kLimit};
+                                &kVersion,      &kGuard,       &kLimit,        &kUnwritten,    &kMaybeUnwritten,
+                                &kUnreachable,  &kNoEnd,       &kUnusedResult, &kUnusedName,   &kRegisterPressure,
+                                &kSharedSize};
 }
 
 std::span<const Code* const> codes() { return kAll; }

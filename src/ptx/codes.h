@@ -27,6 +27,16 @@ extern const Code kVersion;
 extern const Code kGuard;
 extern const Code kLimit;
 
+// Advice (lint.h).
+extern const Code kUnwritten;
+extern const Code kMaybeUnwritten;
+extern const Code kUnreachable;
+extern const Code kNoEnd;
+extern const Code kUnusedResult;
+extern const Code kUnusedName;
+extern const Code kRegisterPressure;
+extern const Code kSharedSize;
+
 std::span<const Code* const> codes();
 
 }  // namespace plumb::ptx

@@ -3,6 +3,8 @@
 
 #include <tuple>
 
+#include "ptx/isa/table.h"
+
 namespace plumb::ptx {
 
 bool Instr::has(Mod mod) const {
@@ -14,8 +16,8 @@ bool Instr::has(Mod mod) const {
 
 Type Instr::type(unsigned n) const {
   for (const Mod mod : mods) {
-    const std::optional<Type> type = type_from_name(text(mod));
-    if (type && n-- == 0) return *type;
+    const Type type = table().mod_types[static_cast<std::size_t>(mod)];
+    if (type != Type::none && n-- == 0) return type;
   }
   return Type::none;
 }

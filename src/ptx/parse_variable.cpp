@@ -6,16 +6,13 @@
 
 #include "ptx/codes.h"
 #include "ptx/parser.h"
+#include "ptx/space.h"
 
 namespace plumb::ptx {
 
 Space Parser::space_of(std::string_view word) {
-  if (word == "global") return Space::global;
-  if (word == "const") return Space::constant;
-  if (word == "shared" || word == "shared::cta") return Space::shared;
-  if (word == "local") return Space::local;
-  if (word == "param") return Space::param;
-  return Space::none;
+  const bool is_declared = word == "shared::cta" || word.find("::") == std::string_view::npos;
+  return is_declared ? space_from_word(word) : Space::none;
 }
 
 std::optional<Type> Parser::type_word() {

@@ -7,30 +7,11 @@
 
 #include "ptx/isa/table.h"
 #include "ptx/module.h"
+#include "ptx/space.h"
 #include "ptx/special.h"
 
 namespace plumb::ptx {
 namespace {
-
-std::string_view space_word(Space space) {
-  switch (space) {
-    case Space::constant:
-      return ".const";
-    case Space::global:
-      return ".global";
-    case Space::local:
-      return ".local";
-    case Space::param:
-      return ".param";
-    case Space::shared:
-      return ".shared";
-    case Space::reg:
-      return ".reg";
-    case Space::none:
-      return "";
-  }
-  return "";
-}
 
 class Printer {
  public:
@@ -71,7 +52,7 @@ class Printer {
 
   void variable(const Variable& variable) {
     flags(variable.is_visible, variable.is_extern, variable.is_weak, variable.is_common);
-    out_ += space_word(variable.space);
+    out_ += fmt::format(".{}", name(variable.space));
     if (variable.alignment != 0) out_ += fmt::format(" .align {}", variable.alignment);
     out_ += fmt::format(" .{} {}", name(variable.type), variable.name);
     dimensions(variable);
@@ -116,7 +97,7 @@ class Printer {
       out_ += fmt::format(" .{}", name(parameter.type));
       if (parameter.pointer) {
         out_ += " .ptr";
-        if (parameter.pointer->space != Space::none) out_ += fmt::format(" {}", space_word(parameter.pointer->space));
+        if (parameter.pointer->space != Space::none) out_ += fmt::format(" .{}", name(parameter.pointer->space));
         if (parameter.pointer->alignment != 0) out_ += fmt::format(" .align {}", parameter.pointer->alignment);
       }
       out_ += " " + parameter.name;

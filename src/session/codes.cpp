@@ -61,11 +61,21 @@ extern constexpr Code kNewTask{"session.new-task", "a description of a call make
 extern constexpr Code kSuite{"session.suite", "the suite cannot be run as asked",
                              "A suite is a folder of tasks, NAME/task.toml, with lowerings in NAME/TARGET/*.ptx; its "
                              "results are a file that `plumb suite --results` wrote."};
+extern constexpr Code kPtxasError{
+    "session.ptxas-error", "ptxas refuses the text",
+    "The message is ptxas's own. Where plumb takes the text, that is a difference between "
+    "the two worth reporting."};
+extern constexpr Code kPtxasWarning{"session.ptxas-warning", "ptxas warns of something",
+                                    "The message is ptxas's own. A \"potential performance loss\" names an instruction "
+                                    "that it made slower than it was written."};
+extern constexpr Code kSpills{"session.spills", "registers are spilled to local memory",
+                              "The function needs more registers than its bound allows, and ptxas keeps some values in "
+                              "memory. Fewer live values, or a smaller block with a larger bound, end it."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kTool,        &kInput,          &kFileName, &kPatch,     &kTarget,
-                                         &kEntry,       &kTensorMapOnGpu, &kArray,    &kArrayType, &kNoTask,
-                                         &kUnknownCode, &kUnknownForm,    &kNewTask,  &kSuite};
+  static constexpr const Code* kAll[] = {
+      &kTool,   &kInput,       &kFileName,    &kPatch,   &kTarget, &kEntry,      &kTensorMapOnGpu, &kArray, &kArrayType,
+      &kNoTask, &kUnknownCode, &kUnknownForm, &kNewTask, &kSuite,  &kPtxasError, &kPtxasWarning,   &kSpills};
   return kAll;
 }
 

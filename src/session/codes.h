@@ -22,8 +22,11 @@ extern const Code kArrayType;       // an array that does not suit the argument
 extern const Code kNoTask;          // a tool that needs a task
 extern const Code kUnknownCode;
 extern const Code kUnknownForm;
-extern const Code kNewTask;  // a description that makes no task
-extern const Code kSuite;    // no such task in the suite, or results that are none
+extern const Code kNewTask;       // a description that makes no task
+extern const Code kSuite;         // no such task in the suite, or results that are none
+extern const Code kPtxasError;    // ptxas refuses the text
+extern const Code kPtxasWarning;  // what ptxas warns of
+extern const Code kSpills;        // registers that ptxas keeps in local memory
 
 std::span<const Code* const> codes();
 // Of this folder and all below it, sorted by id.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "ptx/isa/notation.h"
+#include "ptx/space.h"
 
 namespace plumb::ptx {
 namespace {
@@ -43,6 +44,10 @@ Table build() {
   Table out;
   for (std::size_t i = 0; i < std::size(kModTexts); ++i) out.mods.emplace(kModTexts[i], static_cast<Mod>(i));
   out.mod_needs.resize(std::size(kModTexts));
+  for (const std::string_view word : kModTexts) {
+    out.mod_types.push_back(type_from_name(word).value_or(Type::none));
+    out.mod_spaces.push_back(space_from_word(word));
+  }
   for (const NamedNeeds& row : kWordNeeds) {
     const auto mod = out.mods.find(row.word);
     PLUMB_CHECK(mod != out.mods.end());

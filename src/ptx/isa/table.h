@@ -112,6 +112,8 @@ struct Table {
   std::vector<Line> lines;
   std::unordered_map<std::string_view, std::vector<std::uint32_t>, TextHash> by_opcode;  // indices into `lines`
   std::unordered_map<std::string_view, Mod, TextHash> mods;
+  std::vector<Type> mod_types;                // by Mod; none where the word is no type
+  std::vector<Space> mod_spaces;              // by Mod; none where the word is no space
   std::vector<std::vector<Needs>> mod_needs;  // by Mod, what the word asks for wherever it stands
 };
 const Table& table();
