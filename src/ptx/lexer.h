@@ -32,7 +32,7 @@ struct Token {
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) {}
+  explicit Lexer(std::string_view text, std::uint32_t at = 0) : text_(text), at_(at) {}
   Token next();
   std::uint32_t offset() const { return at_; }
 

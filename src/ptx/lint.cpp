@@ -49,6 +49,12 @@ bool reads_clock(const Instr& instr) {
   });
 }
 
+// A register is often cleared before a load that may be masked off, and costs nothing where it is not.
+bool sets_constant(const Instr& instr) {
+  const Operand::Kind kind = instr.operands.back().kind;
+  return instr.opcode == "mov" && (kind == Operand::Kind::Int || kind == Operand::Kind::Float);
+}
+
 unsigned words_of(const Register& reg) { return reg.type == Type::pred ? 0 : (byte_size(reg.type) + 3) / 4; }
 
 class FunctionLint {
@@ -180,7 +186,7 @@ class FunctionLint {
   void result(std::uint32_t i, const std::vector<bool>& live) {
     const Uses& uses = flow_.uses(i);
     const Instr& instr = function_.instrs[i];
-    if (uses.writes.empty() || !is_pure(instr) || reads_clock(instr)) return;
+    if (uses.writes.empty() || !is_pure(instr) || reads_clock(instr) || sets_constant(instr)) return;
     if (std::any_of(uses.writes.begin(), uses.writes.end(), [&](RegId reg) { return live[reg]; })) return;
     const std::string names = uses.writes.size() == 1 ? fmt::format("`{}`", name_of(uses.writes[0]))
                                                       : fmt::format("the {} results", uses.writes.size());

@@ -75,8 +75,9 @@ TEST(Lint, AccumulatorsOfAProductMayBeginUnwritten) {
 }
 
 TEST(Lint, AnUnusedResultIsToldWhereNothingElseIsDone) {
-  EXPECT_EQ(lines("mov.b32 %r0, 1;\nret;"), "1 unused-result");
-  EXPECT_EQ(lines(std::string("mov.b32 %r0, 1;\nmov.b32 %r0, 2;\n") + kUse), "1 unused-result");
+  EXPECT_EQ(lines("mov.b32 %r0, %tid.x;\nret;"), "1 unused-result");
+  EXPECT_EQ(lines(std::string("mov.b32 %r0, %tid.x;\nmov.b32 %r0, 2;\n") + kUse), "1 unused-result");
+  EXPECT_EQ(lines(std::string("mov.b32 %r0, 0;\nld.global.b32 %r0, [%d0];\n") + kUse), "");  // cleared before a load
   EXPECT_EQ(lines("atom.global.add.u32 %r0, [%d0], 1;\nret;"), "");
   EXPECT_EQ(lines("ld.volatile.global.b32 %r0, [%d0];\nret;"), "");
   EXPECT_EQ(lines("ld.global.b32 %r0, [%d0];\nret;"), "1 unused-result");

@@ -7,7 +7,9 @@
 
 #include "ptx/codes.h"
 #include "ptx/isa/table.h"
+#include "ptx/nearest.h"
 #include "ptx/parser.h"
+#include "ptx/suggest.h"
 
 namespace plumb::ptx {
 
@@ -26,7 +28,12 @@ void Parser::close_scope() {
         scopes_.back().pending.push_back(pending);
       } else {
         has_failed_ = false;
-        fail(kUndeclared, fmt::format("there is no label `{}` in this function", pending.name), pending.span);
+        if (!forgiven_.insert(pending.name).second) continue;
+        std::vector<std::string_view> labels;
+        for (const Label& label : function_->labels) labels.push_back(label.name);
+        const std::string meant = nearest(pending.name, labels);
+        fail(kUndeclared, fmt::format("there is no label `{}` in this function", pending.name), pending.span,
+             meant.empty() ? meant : fmt::format("did you mean `{}`?", meant));
       }
       continue;
     }
@@ -54,7 +61,6 @@ const Parser::Range* Parser::find_range(const Scope& scope, std::string_view nam
   std::size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
   for (std::size_t at = digits; at < name.size(); ++at) {
-    if (name[at] == '0' && at + 1 != name.size()) continue;  // indices have no leading zero
     if (name.size() - at > 9) continue;
     index = 0;
     for (std::size_t i = at; i < name.size(); ++i) index = index * 10 + static_cast<RegId>(name[i] - '0');
@@ -94,7 +100,7 @@ std::optional<Parser::Name> Parser::find(std::string_view name) const {
     RegId index = 0;
     if (may_be_numbered) {
       if (const Range* range = find_range(*scope, name, index)) {
-        return Name{Name::Kind::Register, range->first + index, range->span};
+        return Name{Name::Kind::Register, range->first + index * range->lanes, range->span, range->lanes};
       }
     }
     if (scope->names.empty()) continue;
@@ -248,8 +254,12 @@ void Parser::body(Span open) {
       add(Statement::Kind::ScopeEnd, 0, span);
       close_scope();
     } else {
+      const std::uint32_t begin = peek().span.begin;
+      const bool is_directive = peek().kind == Token::Kind::Dot;
       statement();
-      if (has_failed_) recover();
+      if (!has_failed_) continue;
+      recover(begin);
+      if (is_directive) forgive(begin);
     }
   }
   for (std::size_t i = 1; i < opens.size(); ++i) close_scope();
@@ -303,7 +313,7 @@ bool Parser::branch_targets(LabelId label) {
     const Token name = take();
     scopes_.back().pending.push_back({name.text, name.span, kTargets, label});
   } while (accept(','));
-  return expect(';', "after the branch targets");
+  return expect_end("after the branch targets");
 }
 
 void Parser::text_statement(Statement::Kind kind) {
@@ -339,38 +349,60 @@ void Parser::body_directive() {
   }
 }
 
-// .reg .type name, name<count>, ... ;
+// .reg [.vN] .type name, name<count>, ... ;
 bool Parser::registers() {
   const Span span = peek().span;
+  const unsigned lanes = vector_word();
   const std::optional<Type> type = type_word();
   if (!type) return false;
+  if (lanes > 1 && (*type == Type::pred || byte_size(*type) * lanes > 16)) {
+    return fail(kSyntax, fmt::format("a vector of {} `.{}`: vectors have 128 bits at most", lanes, name(*type)), span);
+  }
   do {
-    if (peek().kind != Token::Kind::Word) return unexpected("a register's name");
-    const Token name = take();
-    const auto first = static_cast<RegId>(function_->registers.size());
-    std::uint64_t count = 1;
-    if (accept('<')) {
-      const std::optional<std::uint64_t> given = expect_integer("how many registers");
-      if (!given) return false;
-      count = *given;
-      if (count > kMostRegisters || function_->registers.size() + count > kMostRegisters) {
-        return fail(kLimit, fmt::format("more than {} registers", kMostRegisters), name.span);
-      }
-      if (!expect('>', "after the count")) return false;
-      for (std::uint64_t i = 0; i < count; ++i) {
-        function_->registers.push_back({std::string(name.text) + std::to_string(i), *type, name.span});
-      }
-      if (count != 0 && !declare_range({name.text, first, static_cast<std::uint32_t>(count), name.span})) return false;
-    } else {
-      if (function_->registers.size() >= kMostRegisters) {
-        return fail(kLimit, fmt::format("more than {} registers", kMostRegisters), name.span);
-      }
-      function_->registers.push_back({std::string(name.text), *type, name.span});
-      if (!declare(name.text, {Name::Kind::Register, first, name.span})) return false;
-    }
-    if (count != 0) add(Statement::Kind::Registers, first, span, static_cast<std::uint32_t>(count));
+    if (!one_register(*type, lanes, span)) return false;
   } while (accept(','));
-  return expect(';', "at the end of the declaration");
+  return expect_end("at the end of the declaration");
+}
+
+bool Parser::one_register(Type type, unsigned lanes, Span span) {
+  if (peek().kind != Token::Kind::Word) return unexpected("a register's name");
+  const Token word = take();
+  const auto first = static_cast<RegId>(function_->registers.size());
+  std::uint64_t count = 1;
+  const bool is_range = accept('<');
+  if (is_range) {
+    const std::optional<std::uint64_t> given = expect_integer("how many registers");
+    if (!given || !expect('>', "after the count")) return false;
+    count = *given;
+  }
+  if (count > kMostRegisters || function_->registers.size() + count * lanes > kMostRegisters) {
+    return fail(kLimit, fmt::format("more than {} registers", kMostRegisters), word.span);
+  }
+  const auto width = static_cast<std::uint8_t>(lanes);
+  if (is_range) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      add_register(std::string(word.text) + std::to_string(i), type, lanes, word.span);
+    }
+    if (count != 0 && !declare_range({word.text, first, static_cast<std::uint32_t>(count), word.span, width})) {
+      return false;
+    }
+  } else {
+    add_register(std::string(word.text), type, lanes, word.span);
+    if (!declare(word.text, {Name::Kind::Register, first, word.span, width})) return false;
+  }
+  if (count != 0) add(Statement::Kind::Registers, first, span, static_cast<std::uint32_t>(count * lanes));
+  return true;
+}
+
+// A vector is its elements, named as they are written.
+void Parser::add_register(const std::string& name, Type type, unsigned lanes, Span span) {
+  if (lanes == 1) {
+    function_->registers.push_back({name, type, span});
+    return;
+  }
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    function_->registers.push_back({name + '.' + "xyzw"[lane], type, span});
+  }
 }
 
 // .loc file line column [, function_name label [+ n], inlined_at file line column]
@@ -412,7 +444,7 @@ bool Parser::guard(Instr& instr) {
   if (peek().kind != Token::Kind::Word) return unexpected("a predicate");
   const Token word = take();
   const std::optional<Name> known = find(word.text);
-  if (!known) return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
+  if (!known) return undeclared(word);
   if (known->kind != Name::Kind::Register || function_->registers[known->index].type != Type::pred) {
     return fail(kGuard, fmt::format("`{}` guards an instruction and is no `.pred` register", word.text), word.span);
   }
@@ -438,7 +470,8 @@ bool Parser::instruction() {
     const Token word = take();
     const auto mod = isa.mods.find(word.text);
     if (mod == isa.mods.end()) {
-      return fail(kModifier, fmt::format("`{}` has no modifier `.{}`", opcode.text, word.text), word.span);
+      return fail(kModifier, fmt::format("there is no modifier `.{}`", word.text), word.span,
+                  nearest_modifier(word.text));
     }
     instr.mods.push_back(mod->second);
     instr.opcode_span.end = word.span.end;
@@ -453,7 +486,7 @@ bool Parser::instruction() {
     } while (accept(','));
   }
   instr.span.end = peek().span.end;
-  if (!expect(';', "at the end of the instruction")) return false;
+  if (!expect_end("at the end of the instruction")) return false;
   // The form is settled by the validator, which looks at the operands, too.
   instr.form = isa.lines[lines->second.front()].form;
   instr.opcode = lines->first;
@@ -462,34 +495,19 @@ bool Parser::instruction() {
   return true;
 }
 
-namespace {
-
-unsigned edit_distance(std::string_view a, std::string_view b) {
-  std::vector<unsigned> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<unsigned>(j);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    unsigned diagonal = row[0];
-    row[0] = static_cast<unsigned>(i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const unsigned above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
+std::string nearest_modifier(std::string_view word) {
+  std::vector<std::string_view> mods;
+  for (const auto& [mod, value] : table().mods) mods.push_back(mod);
+  const std::string best = nearest(word, mods);
+  return best.empty() ? best : fmt::format("did you mean `.{}`?", best);
 }
 
-}  // namespace
-
 std::string nearest_opcode(std::string_view word) {
-  if (word.size() > 32) return {};
-  std::string_view best;
-  unsigned least = 3;
-  for (const auto& [opcode, lines] : table().by_opcode) {
-    const unsigned distance = edit_distance(word, opcode);
-    if (distance < least || (distance == least && !best.empty() && opcode < best)) least = distance, best = opcode;
-  }
-  return best.empty() ? std::string() : fmt::format("did you mean `{}`?", best);
+  if (const std::string_view meant = other_opcode(word); !meant.empty()) return fmt::format("that is {}", meant);
+  std::vector<std::string_view> opcodes;
+  for (const auto& [opcode, lines] : table().by_opcode) opcodes.push_back(opcode);
+  const std::string best = nearest(word, opcodes);
+  return best.empty() ? best : fmt::format("did you mean `{}`?", best);
 }
 
 }  // namespace plumb::ptx

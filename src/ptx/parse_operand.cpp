@@ -2,13 +2,18 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ptx/codes.h"
+#include "ptx/nearest.h"
 #include "ptx/parser.h"
 #include "ptx/special.h"
+#include "ptx/suggest.h"
 
 namespace plumb::ptx {
 namespace {
@@ -62,7 +67,8 @@ bool Parser::literal(Operand& out, bool is_minus) {
       take();
       if (is_minus) value = -value;
       out.kind = Operand::Kind::Float;
-      out.float_kind = Operand::FloatKind::Decimal;
+      // No decimal text stands for infinity.
+      out.float_kind = std::isfinite(value) ? Operand::FloatKind::Decimal : Operand::FloatKind::F64Bits;
       std::memcpy(&out.integer, &value, 8);
       return true;
     }
@@ -79,7 +85,8 @@ bool Parser::special(std::string_view word, Operand& out) {
   out.axis = known->index;
   if (!known->has_axes) return true;
   if (peek().kind != Token::Kind::Dot || peek().text.size() != 1 || peek().text[0] < 'x' || peek().text[0] > 'z') {
-    unexpected(fmt::format("`.x`, `.y` or `.z` after `{}`", word));
+    fail(kSyntax, fmt::format("`{}` has three parts, and one is read", word), out.span,
+         fmt::format("write `{}.x`, `.y` or `.z`", word));
     return true;
   }
   out.axis = static_cast<std::uint8_t>(peek().text[0] - 'x');
@@ -94,12 +101,14 @@ bool Parser::is_label_operand() const {
 bool Parser::offset(Operand& out) {
   while (peek().is('+') || peek().is('-')) {
     const bool is_minus = take().is('-');
-    const bool is_negated = accept('-');
-    const std::optional<std::uint64_t> value = expect_integer("an offset in bytes");
-    if (!value) return false;
-    const auto bytes = static_cast<std::int64_t>(is_minus != is_negated ? 0 - *value : *value);
-    out.integer =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(out.integer) + static_cast<std::uint64_t>(bytes));
+    if (peek().kind == Token::Kind::Word && peek().text != "WARP_SZ") {
+      return fail(kSyntax,
+                  fmt::format("`{}` as an offset: an address is one register or variable and a constant", peek().text),
+                  peek().span, "add the two before, with `add.s64`");
+    }
+    std::uint64_t bytes = 0;
+    if (!offset_term(bytes)) return false;
+    out.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.integer) + (is_minus ? 0 - bytes : bytes));
   }
   return true;
 }
@@ -120,13 +129,7 @@ bool Parser::word_operand(Operand& out) {
   if (const std::optional<Name> known = find(word.text)) {
     switch (known->kind) {
       case Name::Kind::Register:
-        out.kind = Operand::Kind::Reg;
-        out.reg = known->index;
-        if (opcode_.starts_with('v') && peek().kind == Token::Kind::Dot) {
-          out.span.end = peek().span.end;
-          out.symbol = take().text;
-        }
-        return true;
+        return register_operand(*known, out);
       case Name::Kind::Variable:
         out.kind = Operand::Kind::Variable;
         out.variable = known->index;
@@ -149,15 +152,92 @@ bool Parser::word_operand(Operand& out) {
     out.symbol = word.text;
     return true;
   }
-  if (opcode_ == "call") {  // a prototype label, or a function that is declared nowhere
+  if (opcode_ == "call" && word.text == "vprintf") {
     out.kind = Operand::Kind::Function;
     out.symbol = word.text;
-    return word.text == "vprintf" || fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
+    return true;
   }
-  const bool is_register = word.text.starts_with('%');
-  return fail(
-      kUndeclared, fmt::format("`{}` is not declared", word.text), word.span,
-      is_register ? fmt::format("declare it first: `.reg .b32 {};`, with the type that is meant", word.text) : "");
+  return undeclared(word);
+}
+
+// A register, or one of a vector's (`a.x`), or all of them.
+bool Parser::register_operand(const Name& known, Operand& out) {
+  out.kind = Operand::Kind::Reg;
+  const bool has_selector = peek().kind == Token::Kind::Dot && peek().span.begin == last_end_;
+  if (known.lanes == 1) {
+    out.reg = known.index;
+    if (opcode_.starts_with('v') && has_selector) {
+      out.span.end = peek().span.end;
+      out.symbol = take().text;
+    }
+    return true;
+  }
+  if (!has_selector) {
+    out.kind = Operand::Kind::Vector;
+    for (unsigned lane = 0; lane < known.lanes; ++lane) {
+      Operand& element = out.elements.emplace_back();
+      element.kind = Operand::Kind::Reg;
+      element.reg = known.index + lane;
+      element.span = out.span;
+    }
+    return true;
+  }
+  constexpr std::string_view kAxes = "xyzw", kColours = "rgba";
+  const Token selector = take();
+  std::size_t lane = selector.text.size() == 1 ? kAxes.find(selector.text) : std::string_view::npos;
+  if (lane == std::string_view::npos && selector.text.size() == 1) lane = kColours.find(selector.text);
+  if (lane >= known.lanes) {
+    return fail(kSyntax, fmt::format("`.{}` is no element of a vector of {}", selector.text, known.lanes),
+                selector.span, known.lanes == 2 ? "they are `.x` and `.y`" : "they are `.x`, `.y`, `.z` and `.w`");
+  }
+  out.reg = known.index + static_cast<RegId>(lane);
+  out.span.end = selector.span.end;
+  return true;
+}
+
+// Told once for each name.
+bool Parser::undeclared(const Token& word) {
+  if (!forgiven_.insert(word.text).second) {
+    any_error_ = has_failed_ = true;
+    return false;
+  }
+  std::string hint = nearest_name(word.text);
+  if (hint.empty() && word.text.starts_with('%')) {
+    hint = fmt::format("declare it first: `.reg .b32 {};`, with the type that is meant", word.text);
+  }
+  return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span, std::move(hint));
+}
+
+// A numbered register beyond its range, or a name that differs in a letter.
+std::string Parser::nearest_name(std::string_view word) const {
+  if (const std::string_view special = other_special(word); !special.empty()) {
+    return fmt::format("that is `{}.x`", special);
+  }
+  if (const std::string percent = fmt::format("%{}", word); find(percent)) {
+    return fmt::format("did you mean `{}`?", percent);
+  }
+  const std::size_t digits = word.find_last_not_of("0123456789") + 1;
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    for (const Range& range : scope->ranges) {
+      if (digits == word.size() || range.prefix != word.substr(0, digits)) continue;
+      return fmt::format("`{}<{}>` declares `{}0` to `{}{}`", range.prefix, range.count, range.prefix, range.prefix,
+                         range.count - 1);
+    }
+  }
+  std::vector<std::string_view> known;
+  for (const Scope& scope : scopes_) {
+    for (const auto& [name, entry] : scope.names) known.push_back(name);
+    for (const Range& range : scope.ranges) known.push_back(range.prefix);
+  }
+  for (const auto& [name, entry] : globals_) known.push_back(name);
+  std::string_view stem = word;
+  std::string best = nearest(word, known);
+  if (best.empty() && digits != word.size()) {
+    stem = word.substr(0, digits);
+    best = nearest(stem, known);
+    if (!best.empty()) best += word.substr(digits);
+  }
+  return best.empty() ? best : fmt::format("did you mean `{}`?", best);
 }
 
 // [base], [base+offset], [base+offset, {coordinates}]
@@ -167,12 +247,19 @@ bool Parser::address(Operand& out) {
   if (peek().kind == Token::Kind::Word) {
     const Token word = take();
     const std::optional<Name> known = find(word.text);
-    if (!known || known->kind == Name::Kind::Label) {
-      return fail(kUndeclared, fmt::format("`{}` is not declared", word.text), word.span);
+    if (!known) return undeclared(word);
+    if (known->kind == Name::Kind::Label) {
+      return fail(kOperandKind, fmt::format("the label `{}` is no address of memory", word.text), word.span);
     }
     out.base = known->kind == Name::Kind::Register ? Operand::Base::Reg : Operand::Base::Variable;
     if (out.base == Operand::Base::Reg) {
-      out.reg = known->index;
+      Operand base;
+      base.span = word.span;
+      if (!register_operand(*known, base)) return false;
+      if (base.kind != Operand::Kind::Reg || !base.symbol.empty()) {
+        return fail(kOperandKind, "an address is one register, not a vector", word.span);
+      }
+      out.reg = base.reg;
     } else {
       out.variable = known->index;
     }
@@ -192,7 +279,8 @@ bool Parser::address(Operand& out) {
   const bool is_texture = opcode_.starts_with('t') || opcode_.starts_with('s');
   if (!is_texture && !out.elements.empty() &&
       (out.elements.size() > 1 || out.elements[0].kind != Operand::Kind::Vector)) {
-    return fail(kOperandKind, "coordinates in an address stand in braces", out.elements[0].span);
+    return fail(kOperandKind, "coordinates in an address stand in braces", out.elements[0].span,
+                out.elements[0].kind == Operand::Kind::Int ? "an offset is added to the register: `[%rd+4]`" : "");
   }
   out.span = {open.begin, peek().span.end};
   return expect(']', "at the end of the address");
@@ -219,21 +307,24 @@ bool Parser::operand(Operand& out, unsigned depth) {
     out.kind = Operand::Kind::Vector;
     return list(out, '}', depth) && second_of_pair(out);
   }
-  if (peek().is('(')) {
+  if (peek().is('(') && opcode_ == "call") {
     out.kind = Operand::Kind::List;
     return list(out, ')', depth);
   }
-  if (peek().is('!')) {
+  Lexer ahead = lexer_;
+  if (peek().is('!') && ahead.next().kind == Token::Kind::Word) {
     const Span mark = take().span;
-    if (peek().kind != Token::Kind::Word) return unexpected("a predicate after `!`");
     if (!word_operand(out)) return false;
     out.is_negated = true;
     out.span.begin = mark.begin;
     return true;
   }
-  if (peek().is('-') || peek().is('+')) return literal(out, take().is('-'));
-  if (peek().kind != Token::Kind::Word) return literal(out, false);
+  if (peek().kind != Token::Kind::Word) return constant(out);
   if (!word_operand(out)) return false;
+  int precedence = 0;
+  if (out.kind == Operand::Kind::Special && out.special == Special::warp_sz && !binary_operator(precedence).empty()) {
+    return rest_of_constant({false, false, 32, 0}, out.span.begin, out);
+  }
   return second_of_pair(out);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 
 #include "ptx/codes.h"
@@ -54,7 +54,26 @@ bool Parser::array_dimensions(Variable& variable) {
   return true;
 }
 
-// [.align n] .type name[..]... [= init] [, name...] ;
+unsigned Parser::vector_word() {
+  if (accept_dot("v2")) return 2;
+  return accept_dot("v4") ? 4 : 1;
+}
+
+// A vector is kept as an array of its elements that is aligned to the whole.
+bool Parser::widen(Variable& variable, unsigned lanes) {
+  if (lanes == 1) return true;
+  const unsigned bytes = lanes * byte_size(variable.type);
+  if (bytes > 16) {
+    return fail(kSyntax, fmt::format("a vector of {} `.{}`: vectors have 128 bits at most", lanes, name(variable.type)),
+                variable.span);
+  }
+  variable.alignment = std::max(variable.alignment, bytes);
+  variable.dimensions.push_back(lanes);
+  variable.size *= lanes;
+  return true;
+}
+
+// [.align n] [.vN] .type name[..]... [= init] [, name...] ;
 bool Parser::variable(Space space, bool is_visible, bool is_extern, bool is_weak, bool is_common,
                       std::vector<VarId>& out) {
   Variable base;
@@ -71,6 +90,7 @@ bool Parser::variable(Space space, bool is_visible, bool is_extern, bool is_weak
     }
     base.alignment = static_cast<std::uint32_t>(*alignment);
   }
+  const unsigned lanes = vector_word();
   const std::optional<Type> type = type_word();
   if (!type) return false;
   if (*type == Type::pred) return fail(kSyntax, "a variable cannot be `.pred`", peek().span);
@@ -81,13 +101,13 @@ bool Parser::variable(Space space, bool is_visible, bool is_extern, bool is_weak
     Variable one = base;
     one.name = name.text;
     one.span = name.span;
-    if (!array_dimensions(one)) return false;
+    if (!array_dimensions(one) || !widen(one, lanes)) return false;
     if (accept('=') && !initialiser(one)) return false;
     const VarId id = add_variable(std::move(one));
     if (!declare(name.text, {Name::Kind::Variable, id, name.span})) return false;
     out.push_back(id);
   } while (accept(','));
-  return expect(';', "at the end of the declaration");
+  return expect_end("at the end of the declaration");
 }
 
 // .param .type [.ptr [.space] [.align n]] name[..]
@@ -126,6 +146,17 @@ bool Parser::parameter(std::vector<VarId>& out) {
   return true;
 }
 
+namespace {
+
+// Bytes from one element of the dimension to the next.
+std::uint64_t stride(const Variable& variable, std::size_t dimension) {
+  std::uint64_t out = byte_size(variable.type);
+  for (std::size_t i = dimension + 1; i < variable.dimensions.size(); ++i) out *= variable.dimensions[i];
+  return std::max<std::uint64_t>(out, 1);
+}
+
+}  // namespace
+
 bool Parser::initialiser(Variable& variable) {
   if (variable.size > kLargestInitialiser) {
     return fail(kLimit,
@@ -139,8 +170,9 @@ bool Parser::initialiser(Variable& variable) {
     return false;
   }
   if (variable.size == 0 && !variable.dimensions.empty()) {
-    variable.size = offset;
-    variable.dimensions[0] = offset / byte_size(variable.type);
+    const std::uint64_t row = stride(variable, 0);
+    variable.dimensions[0] = (offset + row - 1) / row;
+    variable.size = variable.dimensions[0] * row;
   }
   variable.initial.resize(variable.size);
   return true;
@@ -152,7 +184,18 @@ bool Parser::initial_values(Variable& variable, std::uint64_t& offset, unsigned 
   if (accept('}')) return true;
   do {
     if (peek().is('{')) {
+      // A row of its own, filled up with zeros.
+      const std::uint64_t row = stride(variable, depth), begin = offset;
+      if (depth + 1 >= variable.dimensions.size()) {
+        return fail(kSyntax, fmt::format("`{}` has no dimension for these braces", variable.name), peek().span);
+      }
       if (!initial_values(variable, offset, depth + 1)) return false;
+      if (offset > begin + row) {
+        return fail(kSyntax, fmt::format("a row of `{}` has more initial values than elements", variable.name),
+                    peek().span);
+      }
+      if (begin + row > kLargestInitialiser) return fail(kLimit, "an initialiser is too large", peek().span);
+      offset = begin + row;
     } else if (!initial_value(variable, offset)) {
       return false;
     }
@@ -177,16 +220,17 @@ bool Parser::initial_value(Variable& variable, std::uint64_t& offset) {
     if (peek().kind != Token::Kind::Word) return unexpected("a variable's name");
     Variable::Relocation relocation{offset, std::string(take().text), 0, is_generic};
     if (is_generic && !expect(')', "after the name")) return false;
-    if (accept('+')) {
-      const std::optional<std::uint64_t> addend = expect_integer("an offset in bytes");
-      if (!addend) return false;
-      relocation.addend = static_cast<std::int64_t>(*addend);
+    while (peek().is('+') || peek().is('-')) {
+      const bool is_minus = take().is('-');
+      std::uint64_t bytes = 0;
+      if (!offset_term(bytes)) return false;
+      const auto sum = static_cast<std::uint64_t>(relocation.addend) + (is_minus ? 0 - bytes : bytes);
+      relocation.addend = static_cast<std::int64_t>(sum);
     }
     variable.relocations.push_back(std::move(relocation));
   } else {
     Operand value;
-    const bool is_minus = accept('-');
-    if (!literal(value, is_minus)) return false;
+    if (!constant(value)) return false;
     bits = static_cast<std::uint64_t>(value.integer);
     if (value.kind == Operand::Kind::Float) {
       double number = 0;

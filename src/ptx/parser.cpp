@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "ptx/codes.h"
+#include "ptx/validate.h"
 
 namespace plumb::ptx {
 
@@ -92,11 +94,39 @@ bool Parser::unexpected(std::string_view wanted) {
   return fail(is_end ? kTruncated : kSyntax, fmt::format("{} where {} was expected", describe(token_), wanted),
               token_.span);
 }
-void Parser::recover() {
-  while (token_.kind != Token::Kind::End && !token_.is('}')) {
+// Braces that the statement itself has opened do not end it.
+void Parser::recover(std::uint32_t begin) {
+  int depth = 0;
+  Lexer again(module_.source->text().substr(0, token_.span.begin), begin);
+  for (Token token = again.next(); token.kind != Token::Kind::End; token = again.next()) {
+    depth += token.is('{') ? 1 : token.is('}') ? -1 : 0;
+  }
+  while (token_.kind != Token::Kind::End && !(token_.is('}') && depth <= 0)) {
+    depth += token_.is('{') ? 1 : token_.is('}') ? -1 : 0;
     if (accept(';')) return;
     take();
   }
+}
+
+// What a statement that failed may have declared: its uses are no errors of their own.
+void Parser::forgive(std::uint32_t begin) {
+  Lexer again(module_.source->text().substr(0, last_end_), begin);
+  for (Token token = again.next(); token.kind != Token::Kind::End; token = again.next()) {
+    if (token.kind == Token::Kind::Word) forgiven_.insert(token.text);
+  }
+}
+
+// A statement that lacks its `;` ends with its line, and the next begins a new one.
+bool Parser::expect_end(std::string_view where) {
+  if (accept(';')) return true;
+  const std::string_view between =
+      module_.source->text().substr(last_end_, token_.span.begin - std::min(last_end_, token_.span.begin));
+  if (token_.kind == Token::Kind::End || between.find('\n') == std::string_view::npos) {
+    return unexpected(fmt::format("`;` {}", where));
+  }
+  fail(kSyntax, fmt::format("`;` is missing {}", where), {last_end_ - 1, last_end_});
+  has_failed_ = false;
+  return true;
 }
 
 // -- module ----------------------------------------------------------------------------------------------------------
@@ -219,15 +249,18 @@ void Parser::item() {
   if (peek().kind == Token::Kind::Dot) {
     const Space space = space_of(peek().text);
     if (space == Space::global || space == Space::constant || space == Space::shared) {
-      take();
+      const std::uint32_t begin = take().span.begin;
       std::vector<VarId> ids;
-      if (!variable(space, is_visible, is_extern, is_weak, is_common, ids)) return recover();
+      if (!variable(space, is_visible, is_extern, is_weak, is_common, ids)) {
+        recover(begin);
+        return forgive(begin);
+      }
       for (const VarId id : ids) module_.items.push_back({Item::Kind::Variable, id});
       return;
     }
   }
   unexpected("a variable, a function, or a module directive");
-  recover();
+  recover(peek().span.begin);
   if (peek().is('}')) take();
 }
 
@@ -297,10 +330,21 @@ std::optional<Module> Parser::run() {
     item();
     if (peek().span.begin == before && peek().kind != Token::Kind::End) take();
   }
-  if (any_error_) return std::nullopt;
+  if (any_error_) {
+    settle_forms(module_, findings_);  // what could be read may be wrong in other ways
+    return std::nullopt;
+  }
   return std::move(module_);
 }
 
-std::optional<Module> parse(SourcePtr source, Findings& findings) { return Parser(std::move(source), findings).run(); }
+std::optional<Module> parse(SourcePtr source, Findings& findings) {
+  Findings own;
+  std::optional<Module> out = Parser(std::move(source), own).run();
+  std::vector<Finding> sorted = own.list();
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Finding& a, const Finding& b) { return a.place.span.begin < b.place.span.begin; });
+  for (Finding& finding : sorted) findings.add(std::move(finding));
+  return out;
+}
 
 }  // namespace plumb::ptx

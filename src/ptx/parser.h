@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ptx/lexer.h"
@@ -32,6 +33,7 @@ class Parser {
     enum class Kind : std::uint8_t { Register, Variable, Label } kind = Kind::Register;
     std::uint32_t index = 0;
     Span span;
+    std::uint8_t lanes = 1;  // of a register declared `.v2` or `.v4`: so many registers from `index` on
   };
   using Names = std::unordered_map<std::string_view, Name, TextHash>;
   struct PendingLabel {
@@ -46,6 +48,13 @@ class Parser {
     RegId first = 0;
     std::uint32_t count = 0;
     Span span;
+    std::uint8_t lanes = 1;
+  };
+  struct Constant {
+    bool is_real = false, is_unsigned = false;
+    std::uint64_t bits = 0;
+    double real = 0;
+    bool is_true() const { return is_real ? real != 0 : bits != 0; }
   };
   struct Scope {
     Names names;
@@ -65,7 +74,10 @@ class Parser {
   // Reports unless this statement already failed; always returns false.
   bool fail(const Code& code, std::string message, Span span, std::string hint = {});
   bool unexpected(std::string_view wanted);
-  void recover();  // to after the next `;`, or before a `}` or the end
+  bool expect_end(std::string_view where);
+  // From a statement that began there and failed: to after its `;`, or before the `}` around it or the end.
+  void recover(std::uint32_t begin);
+  void forgive(std::uint32_t begin);
   std::string describe(const Token& token) const;
 
   // -- module (parser.cpp) --
@@ -82,6 +94,8 @@ class Parser {
   bool variable(Space space, bool is_visible, bool is_extern, bool is_weak, bool is_common, std::vector<VarId>& out);
   bool parameter(std::vector<VarId>& out);
   std::optional<Type> type_word();
+  unsigned vector_word();  // `.v2` or `.v4` of a declaration; 1 where there is none
+  bool widen(Variable& variable, unsigned lanes);
   bool array_dimensions(Variable& variable);
   bool initialiser(Variable& variable);
   bool initial_values(Variable& variable, std::uint64_t& offset, unsigned depth);
@@ -107,6 +121,8 @@ class Parser {
   void add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count = 0);
   bool declare(std::string_view name, Name entry);
   bool declare_range(const Range& range);
+  bool one_register(Type type, unsigned lanes, Span span);
+  void add_register(const std::string& name, Type type, unsigned lanes, Span span);
   static const Range* find_range(const Scope& scope, std::string_view name, RegId& index);
   std::optional<Name> find(std::string_view name) const;
 
@@ -120,6 +136,22 @@ class Parser {
   bool list(Operand& out, char close, unsigned depth);
   bool offset(Operand& out);
   bool is_label_operand() const;
+  bool register_operand(const Name& known, Operand& out);
+  bool undeclared(const Token& word);
+  std::string nearest_name(std::string_view word) const;
+
+  // -- constant expressions (parse_constant.cpp) --
+  std::string_view binary_operator(int& precedence) const;
+  bool expression(Constant& out, unsigned depth);
+  bool conditional(Constant& out, unsigned depth);
+  bool unary(Constant& out, unsigned depth);
+  bool climb(Constant& left, int lowest, unsigned depth);
+  bool apply(std::string_view op, Constant& left, const Constant& right, Span span);
+  bool apply_real(std::string_view op, Constant& left, const Constant& right, Span span);
+  bool to_constant(const Operand& value, Constant& out);
+  bool constant(Operand& out);
+  bool rest_of_constant(Constant value, std::uint32_t begin, Operand& out);
+  bool offset_term(std::uint64_t& out);
 
   Module module_;
   Findings& findings_;
@@ -129,6 +161,7 @@ class Parser {
   bool has_failed_ = false;  // the present statement has an error already
   bool any_error_ = false;
   Names globals_;
+  std::unordered_set<std::string_view, TextHash> forgiven_;  // names that are not told of (again) where undeclared
   std::vector<Scope> scopes_;
   Function* function_ = nullptr;
   // The instruction being read, for labels.
@@ -136,7 +169,8 @@ class Parser {
   std::uint32_t operand_index_ = 0;
 };
 
-std::string nearest_opcode(std::string_view word);  // "did you mean `ld`?", or empty
+std::string nearest_opcode(std::string_view word);    // "did you mean `ld`?", or empty
+std::string nearest_modifier(std::string_view word);  // the same for a dotted word
 std::optional<std::uint64_t> read_integer(
     std::string_view text);  // literals with U, 0x, 0b, 0; null when malformed or too large
 

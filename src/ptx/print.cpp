@@ -69,7 +69,7 @@ class Printer {
       if (at != 0) out_ += ", ";
       if (relocation != variable.relocations.end() && relocation->offset == at) {
         out_ += relocation->is_generic ? fmt::format("generic({})", relocation->symbol) : relocation->symbol;
-        if (relocation->addend != 0) out_ += fmt::format("+{}", relocation->addend);
+        offset(relocation->addend);
         ++relocation;
         continue;
       }
@@ -186,13 +186,22 @@ class Printer {
 
   void registers(const Statement& at) {
     const Register& first = function_->registers[at.index];
+    const std::string_view name_of_first = std::string_view(first.name).substr(0, first.name.find('.'));
+    std::uint32_t lanes = 1;
+    if (name_of_first.size() != first.name.size()) {
+      const std::string_view prefix = std::string_view(first.name).substr(0, name_of_first.size() + 1);
+      while (lanes < at.count && function_->registers[at.index + lanes].name.starts_with(prefix)) ++lanes;
+    }
+    const std::uint32_t count = at.count / lanes;
     // `name<count>` declares name0, name1, ...: a count of one is told from a plain name by its last digit.
-    const bool is_numbered = at.count != 1 || first.name.back() == '0';
-    out_ += fmt::format("\t.reg .{} ", name(first.type));
+    const bool is_numbered = count != 1 || name_of_first.back() == '0';
+    out_ += "\t.reg ";
+    if (lanes != 1) out_ += fmt::format(".v{} ", lanes);
+    out_ += fmt::format(".{} ", name(first.type));
     if (is_numbered) {
-      out_ += fmt::format("{}<{}>;\n", first.name.substr(0, first.name.size() - 1), at.count);
+      out_ += fmt::format("{}<{}>;\n", name_of_first.substr(0, name_of_first.size() - 1), count);
     } else {
-      out_ += first.name + ";\n";
+      out_ += fmt::format("{};\n", name_of_first);
     }
   }
 

@@ -105,7 +105,7 @@ TEST(Ptx, BadTextsAreNamedAtTheirPlace) {
       {kernel("bra NOWHERE;"), "ptx.undeclared", 10},
       {kernel("@%r1 bra L;\nL:"), "ptx.guard", 10},
       {kernel("ld.global.v4.b32 {%r0, %r1}, [%d0];"), "ptx.vector-length", 10},
-      {kernel("mov.u32 %r0, %r1"), "ptx.syntax", 11},
+      {kernel("mov.u32 %r0, %r1"), "ptx.syntax", 10},
       {kernel("wgmma.fence.sync.aligned;"), "ptx.target", 10},
   };
   for (const Case& one : cases) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which form each instruction is, by its words and its operands, and reports those that are none.
+#include "ptx/validate.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include "ptx/isa/table.h"
 #include "ptx/match.h"
 #include "ptx/module.h"
+#include "ptx/suggest.h"
 
 namespace plumb::ptx {
 namespace {
@@ -72,10 +75,11 @@ class Validator {
       return;
     }
     any_error_ = true;
-    if (wrong_target != nullptr) return report_needs(*wrong_target->unmet, instr);
-    if (all.empty()) return report_words(table().by_opcode.at(instr.opcode), instr, instr.opcode);
+    if (wrong_target != nullptr) return report_needs(*wrong_target, instr);
+    if (all.empty()) return report_words(instr);
     Finding& finding = findings_.add(*best->code, std::move(best->message), {module_.source, best->span});
     finding.notes.push_back({fmt::format("the form is `{}`", pretty(*best_one->line)), {}});
+    finding.notes.push_back(rule_of(*best_one->line));
   }
 
   // -- version and target --
@@ -101,60 +105,31 @@ class Validator {
     return nullptr;
   }
 
-  void report_needs(const Needs& needs, const Instr& instr) {
+  void report_needs(const Candidate& one, const Instr& instr) {
+    const Needs& needs = *one.unmet;
     const Place place{module_.source, instr.opcode_span};
     const std::string_view text = module_.source->slice(instr.opcode_span);
-    if (!allows(needs, module_.target)) {
-      findings_.add(
-          kTarget,
-          fmt::format("`{}` needs {}, and the target is {}", text, describe_targets(needs), module_.target.text),
-          place);
-    } else {
-      findings_.add(kVersion,
-                    fmt::format("`{}` needs PTX {}.{}, and the version is {}.{}", text, needs.version.major,
-                                needs.version.minor, module_.version.major, module_.version.minor),
-                    place);
-    }
+    const bool is_target = !allows(needs, module_.target);
+    std::string message =
+        is_target
+            ? fmt::format("`{}` needs {}, and the target is {}", text, describe_targets(needs), module_.target.text)
+            : fmt::format("`{}` needs PTX {}.{}, and the version is {}.{}", text, needs.version.major,
+                          needs.version.minor, module_.version.major, module_.version.minor);
+    findings_.add(is_target ? kTarget : kVersion, std::move(message), place).notes.push_back(rule_of(*one.line));
   }
 
-  // -- words --
-  void report_words(const std::vector<std::uint32_t>& candidates, const Instr& instr, std::string_view opcode) {
-    // The nearest form is the one that takes most of the words.
-    std::vector<std::pair<int, const Line*>> ranked;
-    for (const std::uint32_t index : candidates) {
-      const Line& line = table().lines[index];
-      int score = 0;
-      for (const Mod mod : instr.mods) {
-        const bool is_taken = std::any_of(line.slots.begin(), line.slots.end(), [&](const ModSlot& slot) {
-          return std::find(slot.words.begin(), slot.words.end(), mod) != slot.words.end();
-        });
-        score += is_taken ? 2 : -1;
-      }
-      for (const ModSlot& slot : line.slots) score -= slot.is_optional ? 0 : 1;
-      ranked.emplace_back(-score, &line);
-    }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    const Line& nearest = *ranked.front().second;
-    std::string stray, missing;
-    for (const Mod mod : instr.mods) {
-      const bool is_taken = std::any_of(nearest.slots.begin(), nearest.slots.end(), [&](const ModSlot& slot) {
-        return std::find(slot.words.begin(), slot.words.end(), mod) != slot.words.end();
-      });
-      if (!is_taken && stray.empty()) stray = text(mod);
-    }
-    for (const ModSlot& slot : nearest.slots) {
-      const bool is_filled = std::any_of(slot.words.begin(), slot.words.end(), [&](Mod mod) { return instr.has(mod); });
-      if (!is_filled && !slot.is_optional && missing.empty()) missing = slot.name;
-    }
+  void report_words(const Instr& instr) {
     const std::string_view whole = module_.source->slice(instr.opcode_span);
-    std::string message = fmt::format("`{}` is no form of `{}`", whole, opcode);
-    if (!stray.empty()) message += fmt::format(": it takes no `.{}` here", stray);
-    if (stray.empty() && !missing.empty()) message += fmt::format(": `.{}` is missing", missing);
-    Finding& finding = findings_.add(kModifier, std::move(message), {module_.source, instr.opcode_span});
-    for (std::size_t i = 0; i < ranked.size() && i < 2; ++i) {
-      finding.notes.push_back({fmt::format("legal: `{}`", pretty(*ranked[i].second)), {}});
-    }
+    const WordAdvice advice = advise(instr.opcode, instr.mods, table().by_opcode.at(instr.opcode));
+    Finding& finding =
+        findings_.add(kModifier, fmt::format("`{}` is no form of `{}`: {}", whole, instr.opcode, advice.reason),
+                      {module_.source, instr.opcode_span});
+    for (const Line* line : advice.nearest) finding.notes.push_back({fmt::format("legal: `{}`", pretty(*line)), {}});
+    finding.notes.push_back(rule_of(*advice.nearest.front()));
+    if (!advice.spelling.empty()) finding.hint = fmt::format("did you mean `{}`?", advice.spelling);
   }
+
+  static Note rule_of(const Line& line) { return {fmt::format("PTX ISA, \"{}\"", spec(line.form).manual), {}}; }
 
   Module& module_;
   Findings& findings_;
@@ -165,8 +140,10 @@ class Validator {
 
 }  // namespace
 
+bool settle_forms(Module& module, Findings& findings) { return Validator(module, findings).run(); }
+
 std::optional<CheckedModule> check(Module module, Findings& findings) {
-  if (!Validator(module, findings).run()) return std::nullopt;
+  if (!settle_forms(module, findings)) return std::nullopt;
   return CheckedModule(std::make_shared<const Module>(std::move(module)));
 }
 

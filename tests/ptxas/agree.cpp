@@ -2,6 +2,7 @@
 // Compares plumb with ptxas on instructions made from the table. Every disagreement is printed with both messages.
 //   agree_ptxas [--seed N] [--legal N] [--misses N] [--only OPCODE]     forms of the table, and near-misses
 //   agree_ptxas --mutate N --corpus FOLDER [--seed N]                   N damaged instructions of real files
+//   agree_ptxas --files FOLDER                                          whole files, which are also printed and re-read
 // Exit status: 0 within the bounds (legal forms 0 apart, near-misses 0.5%, damaged instructions 0.5%), 1 beyond them,
 // 2 wrong arguments, 77 no ptxas here.
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ using namespace plumb::agreement;
 
 struct Options {
   unsigned seed = 1, legal = 6, misses = 20, mutations = 0;
-  std::string only, corpus;
+  std::string only, corpus, files;
 };
 
 struct Tally {
@@ -44,6 +45,8 @@ std::optional<Options> read(int argc, char** argv) {
       out.misses = static_cast<unsigned>(std::atoi(argv[i + 1]));
     } else if (name == "--only") {
       out.only = argv[i + 1];
+    } else if (name == "--files") {
+      out.files = argv[i + 1];
     } else if (name == "--mutate") {
       out.mutations = static_cast<unsigned>(std::atoi(argv[i + 1]));
     } else if (name == "--corpus") {
@@ -117,16 +120,52 @@ void compare(const Assembler& assembler, const File& file, Mutator& mutator, std
   }
 }
 
-int run_mutations(const Assembler& assembler, const Options& options) {
+std::vector<File> read_files(const std::string& folder) {
   std::vector<File> files;
   plumb::Findings findings;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(options.corpus)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".ptx") continue;
     const std::optional<std::string> text = plumb::read_file(entry.path(), findings);
     if (text) files.push_back(split(entry.path().string(), *text));
   }
-  if (files.empty()) return 2;
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.path < b.path; });
+  return files;
+}
+
+// Empty when plumb takes the file and prints it to a text that reads to the same tree.
+std::string complaint(const File& file) {
+  std::string text;
+  for (const std::string& line : file.lines) text += line + "\n";
+  plumb::Findings findings;
+  const auto module = plumb::ptx::parse(std::make_shared<plumb::Source>(file.path, text), findings);
+  if (!module) return plumb::render(findings, false);
+  const auto printed = std::make_shared<plumb::Source>("printed", plumb::ptx::print(*module));
+  const auto again = plumb::ptx::parse(printed, findings);
+  if (!again) return "printed text:\n" + plumb::render(findings, false);
+  if (!plumb::ptx::equal(*module, *again)) return "the printed text reads to another tree\n";
+  return plumb::ptx::check(*module, findings) ? "" : plumb::render(findings, false);
+}
+
+int run_files(const Assembler& assembler, const Options& options) {
+  const std::vector<File> files = read_files(options.files);
+  if (files.empty()) return 2;
+  std::size_t apart = 0;
+  for (const File& file : files) {
+    const std::string ours = complaint(file);
+    const std::map<int, std::string> theirs = assembler.rejected({file.arch, "", file.lines, ""});
+    if (ours.empty() && theirs.empty()) continue;
+    ++apart;
+    fmt::print("{}\n", file.path);
+    if (!ours.empty()) fmt::print("plumb {}", ours);
+    for (const auto& [line, message] : theirs) fmt::print("ptxas {}: {}\n", line + 1, message);
+  }
+  fmt::print("{} of {} files apart\n", apart, files.size());
+  return apart == 0 ? 0 : 1;
+}
+
+int run_mutations(const Assembler& assembler, const Options& options) {
+  const std::vector<File> files = read_files(options.corpus);
+  if (files.empty()) return 2;
   Mutator mutator(options.seed);
   std::mt19937 random(options.seed);
   Tally tally;
@@ -149,6 +188,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   if (options->mutations != 0) return run_mutations(*assembler, *options);
+  if (!options->files.empty()) return run_files(*assembler, *options);
   Generator generator(options->seed);
   std::map<Setting, std::vector<Case>> by_setting;
   for (const plumb::ptx::Line& line : plumb::ptx::table().lines) {
