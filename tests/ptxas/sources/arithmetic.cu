@@ -70,9 +70,7 @@ extern "C" __global__ void halves(__half* h, __half2* h2, __nv_bfloat16* b, __nv
 
 extern "C" __global__ void narrow(__nv_fp8_e4m3* a, __nv_fp8_e5m2* b, __nv_fp8x2_e4m3* c, __half* h, float* f) {
   a[0] = __nv_fp8_e4m3(f[0]);
-#if __CUDA_ARCH__ >= 800
   b[0] = __nv_fp8_e5m2(h[0]);
-#endif
   c[0] = __nv_fp8x2_e4m3(make_float2(f[1], f[2]));
   f[3] = static_cast<float>(a[1]) + static_cast<float>(b[1]);
   h[1] = static_cast<__half>(a[2]);
