@@ -85,7 +85,11 @@ def test_nothing_coloured_goes_into_a_pipe():
 
 def test_check_validates_and_looks_for_races():
     result = plumb("check", PTX, "--json")
-    same((result.code, json.loads(result.out)["valid"]), (0, True))
+    answer = json.loads(result.out)
+    same((result.code, answer["valid"], len(answer["functions"])), (0, True, 1))
+    same(answer["functions"][0]["name"], "vector_add")
+    if answer["ptxas"]["is_here"]:
+        assert answer["functions"][0]["ptxas"]["registers"] > 0, answer
     softmax = os.path.join(CORPUS, "softmax")
     same(plumb("check", os.path.join(softmax, "sm_89", "softmax.ptx"), "--task", softmax).code, 0)
     text = read(os.path.join(softmax, "sm_89", "softmax.ptx"))
