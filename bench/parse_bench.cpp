@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and validating PTX, beside a loop that only splits the same bytes into lines.
+// Reading and validating PTX, beside a loop that only splits the same bytes into lines. In processor time, so that
+// other work on the machine does not count.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -18,9 +19,9 @@ template <class Fn>
 double seconds_of(Fn&& fn) {
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     fn();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
   return best;
 }
@@ -57,5 +58,6 @@ int main() {
   std::printf("parse              %7.1f MB/s   %5.1f times the time of std::getline\n", megabytes / parse,
               parse / split);
   std::printf("parse and validate %7.1f MB/s   %5.1f times the time of std::getline\n", megabytes / load, load / split);
+  std::printf("5,000 lines        %7.2f ms, read and validated\n", load / static_cast<double>(lines) * 5000 * 1e3);
   return is_good ? 0 : 1;
 }
