@@ -2,8 +2,8 @@
 // The entries of knowledge/, as they stood when plumb was built: short facts and idioms for whoever writes PTX.
 #pragma once
 
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace plumb::agent {
 
@@ -13,6 +13,6 @@ struct KnowledgeEntry {
   std::string_view title() const;
 };
 
-std::span<const KnowledgeEntry> knowledge();
+std::vector<KnowledgeEntry> knowledge();
 
 }  // namespace plumb::agent

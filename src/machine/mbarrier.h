@@ -28,9 +28,9 @@ struct Mbarrier {
   std::string expect(std::int64_t bytes) { return add_tx(bytes); }
   std::string complete(std::int64_t bytes) { return add_tx(-bytes); }
   std::string arrive(std::uint32_t count);
-  std::string drop(std::uint32_t count);                    // arrives, and is missing from the phases to come
+  std::string drop(std::uint32_t count);                           // arrives, and is missing from the phases to come
   bool is_idle() const { return pending == expected && tx == 0; }  // nothing has happened in its phase
-  bool is_full() const { return pending == 0 && tx == 0; }  // has all arrivals and all bytes of its phase
+  bool is_full() const { return pending == 0 && tx == 0; }         // has all arrivals and all bytes of its phase
   // Begins the next phase when this one is full.
   bool try_complete();
 
