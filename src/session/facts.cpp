@@ -102,7 +102,7 @@ Json judgement_facts(const Json& output) {
   facts["shapes"] = shape_facts(elements_of(output, "shapes"));
   facts["assumptions"] = elements_of(output, "assumptions").size();
   if (output.contains("coverage")) {
-    facts["coverage"] = picked(output["coverage"], {"instructions", "instructions_executed", "lines_not_executed"});
+    facts["coverage"] = picked(output["coverage"], {"instructions"});
   }
   return with_findings(std::move(facts), output);
 }

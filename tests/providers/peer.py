@@ -143,7 +143,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         peer = self.server.peer
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with peer.lock:
-            peer.requests.append(json.loads(body))
+            self.asked = json.loads(body)
+            peer.requests.append(self.asked)
             peer.paths.append(self.path)
             peer.heads.append(dict(self.headers.items()))
             step = peer.steps.pop(0) if peer.steps else peer.rest

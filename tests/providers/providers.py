@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from common import GOOD, KEY, SOURCE, TASK, WIRES, arguments_of, environment, events, lower, replay
@@ -327,13 +328,17 @@ def test_a_conversation_that_grows_too_long_begins_anew():
 
 def test_lanes_work_side_by_side_and_share_what_is_accepted():
     for wire in WIRES:
+        second_has_turned = threading.Event()
         with Peer(wire, [], rest=lambda handler: answer(handler)) as peer:
             def answer(handler):
-                request = peer.requests[-1]
+                request = handler.asked
                 is_second = "number 2" in json.dumps(request)
                 turns = sum(1 for message in request["messages"] if message["role"] == "assistant")
                 steps = [["Hm.", call("isa", {"query": "add"})]] * 40 if is_second else good_steps()
-                if is_second:
+                if not is_second:
+                    assert second_has_turned.wait(60)  # lane 0 would be done before lane 1 has said a word
+                elif turns:
+                    second_has_turned.set()
                     time.sleep(0.2)
                 handler.stream(stream_text(wire, steps[min(turns, len(steps) - 1)]))
             result = lower(peer, "--lanes", "2", out=wire)
