@@ -20,7 +20,7 @@ def find_python(folder):
         subprocess.run([os.path.join(folder, "bin", "python3"), "-m", "pip", "install", "-q", "--timeout", "10", "--retries",
                         "0", KIND], check=True, capture_output=True, timeout=180)
         return os.path.join(folder, "bin", "python3")
-    except (subprocess.SubprocessError, OSError) as error:
+    except (subprocess.SubprocessError, OSError, SystemExit) as error:  # Debian without python3-venv exits
         print(f"skipped: the official SDK is not installed and could not be: {error}")
         sys.exit(77)
 

@@ -256,7 +256,11 @@ def test_too_many_waiting_calls_are_refused():
         assert all(code_of(each) == -32603 for each in refused), refused
         for identity in identities:
             server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": identity}})
-        same(server.call("task")["isError"], False)
+        # A call that was refused late may be answered before this one.
+        last = server.open("tools/call", {"name": "task", "arguments": {}})
+        while (reply := server.next()).get("id") != last:
+            pass
+        same(reply["result"]["isError"], False)
 
 
 def test_an_input_that_ends_in_the_middle_loses_nothing():
