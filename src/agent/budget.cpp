@@ -103,6 +103,16 @@ std::optional<Budget> parse_budget(std::string_view text, Findings& findings) {
   return budget;
 }
 
+void Spent::add_turn(const nlohmann::json& event) {
+  const Usage of = usage_of(event.value("usage", nlohmann::json()));
+  ++turns;
+  usage.input += of.input;
+  usage.output += of.output;
+  usage.cache_read += of.cache_read;
+  usage.cache_write += of.cache_write;
+  usd += event.value("usd", 0.0);
+}
+
 std::string_view exceeded(const Budget& budget, const Spent& spent) {
   if (budget.turns && spent.turns >= *budget.turns) return "turns";
   if (budget.tokens && spent.usage.all() >= *budget.tokens) return "tokens";

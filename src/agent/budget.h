@@ -44,6 +44,7 @@ struct Spent {
   std::uint64_t turns = 0;
   Usage usage;
   double usd = 0, seconds = 0;
+  void add_turn(const nlohmann::json& event);  // a `turn` of the run log; its seconds are the run's affair
 };
 // The name of what is used up ("turns"); empty when nothing is.
 std::string_view exceeded(const Budget& budget, const Spent& spent);

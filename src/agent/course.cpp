@@ -8,6 +8,7 @@
 
 #include "agent/codes.h"
 #include "agent/prompt.h"
+#include "agent/restore.h"
 #include "base/hash.h"
 
 namespace plumb::agent {
@@ -118,13 +119,8 @@ bool Course::take_over(const RunLog& log, Findings& findings) {
       return false;
     }
     before_ = std::max(before_, event.value("at", 0.0));
-    // Texts and saved arrays are what later calls read; they are made again, and cheap.
-    if (event["event"] == "call" && event.value("is_answer", true)) {
-      const Json& tool = event["tool"];
-      const bool is_text = tool == "write_candidate" || tool == "patch_candidate";
-      const bool is_array = tool == "run" && event["input"].is_object() && event["input"].value("save", false);
-      if (is_text || is_array) session::call(*sessions_[lane], tool.get<std::string>(), event["input"]);
-    }
+    // Texts and saved arrays are what later calls read.
+    if (event["event"] == "call" && !make_again(*sessions_[lane], each, findings)) return false;
     apply(event, lane, findings);
     if (findings.has_error()) return false;
   }
@@ -137,14 +133,8 @@ void Course::apply(const Json& event, unsigned lane, Findings& findings) {
   if (kind == "call") {
     apply_call(event, lane);
   } else if (kind == "turn") {
-    const Usage usage = usage_of(event.value("usage", Json()));
-    ++spent_.turns;
-    spent_.usage.input += usage.input;
-    spent_.usage.output += usage.output;
-    spent_.usage.cache_read += usage.cache_read;
-    spent_.usage.cache_write += usage.cache_write;
-    spent_.usd += event.value("usd", 0.0);
-    state.last_usage = usage;
+    spent_.add_turn(event);
+    state.last_usage = usage_of(event.value("usage", Json()));
   } else if (kind == "stage") {
     state.stage = event["stage"];
     state.stale = 0;

@@ -107,7 +107,7 @@ Answer read_answer(const Wire& wire, const std::vector<Json>& events) {
   return reader->answer();
 }
 
-TEST(ChatCompletions, TakesWhatServersAreKnownToDoDifferently) {
+TEST(ChatCompletions, TakesTheWaysInWhichServersDiffer) {
   const auto wire = chat_completions_wire();
   const auto chunk = [](Json delta, Json reason = nullptr) {
     return Json{{"choices", {{{"delta", std::move(delta)}, {"finish_reason", std::move(reason)}}}}};

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "agent/report.h"
+#include "session/html.h"
 
 namespace plumb::agent {
 namespace {
@@ -26,32 +27,6 @@ svg .grid{stroke:var(--line)}svg .path{stroke:var(--dim);fill:none;stroke-width:
 .dot-good{fill:var(--good)}.dot-bad{fill:var(--bad)}.dot{fill:var(--say)}
 .scroll{overflow-x:auto}
 )";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 constexpr std::size_t kMostFindings = 8;  // of a step
 constexpr double kWidth = 900, kLeft = 96, kRight = 16, kTop = 14, kBottom = 30;
@@ -93,7 +68,7 @@ std::string progress_chart(const Story& story) {
         "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>turn {}, line {}: {} {}</title>"
         "</circle>",
         colour, x_of(i, steps.size()), y_of(reached), step.turn, step.line,
-        escaped(step.what.empty() ? step.kind : step.what), escaped(step.text));
+        session::escape_html(step.what.empty() ? step.kind : step.what), session::escape_html(step.text));
   }
   svg += fmt::format(
       "<path class=\"path\" d=\"{}\"/>{}<text x=\"{}\" y=\"{}\">first step</text>"
@@ -127,7 +102,7 @@ std::string speed_chart(const Story& story) {
     const double x = x_of(i, steps.size()), y = y_of(*steps[i]->nanoseconds);
     path += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", x, y);
     dots += fmt::format("<circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>turn {}: {}</title></circle>",
-                        x, y, steps[i]->turn, escaped(steps[i]->text));
+                        x, y, steps[i]->turn, session::escape_html(steps[i]->text));
   }
   return svg + fmt::format("<path class=\"path\" d=\"{}\"/>{}</svg>", path, dots);
 }
@@ -143,9 +118,9 @@ std::string candidates_table(const Story& story) {
     out += fmt::format(
         "<tr><td><code>{}</code></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td class=\"n\">{}</td><td{}>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-        escaped(candidate.sha256.substr(0, 12)), escaped(candidate.file), candidate.lane, candidate.turn,
-        candidate.lines, candidate.reached == Reached::Accepted ? " class=\"good\"" : "", name(candidate.reached), time,
-        speedup);
+        session::escape_html(candidate.sha256.substr(0, 12)), session::escape_html(candidate.file), candidate.lane,
+        candidate.turn, candidate.lines, candidate.reached == Reached::Accepted ? " class=\"good\"" : "",
+        name(candidate.reached), time, speedup);
   }
   return out + "</table></div>";
 }
@@ -158,8 +133,8 @@ std::string timeline(const Story& story) {
     std::string findings;
     for (std::size_t i = 0; i < std::min(step.findings.size(), kMostFindings); ++i) {
       const StepFinding& finding = step.findings[i];
-      findings += fmt::format("<li><code>{}</code> {} [{}]</li>", escaped(finding.place), escaped(finding.message),
-                              escaped(finding.code));
+      findings += fmt::format("<li><code>{}</code> {} [{}]</li>", session::escape_html(finding.place),
+                              session::escape_html(finding.message), session::escape_html(finding.code));
     }
     if (step.findings.size() > kMostFindings) {
       findings += fmt::format("<li>and {} more</li>", step.findings.size() - kMostFindings);
@@ -177,7 +152,8 @@ std::string timeline(const Story& story) {
     out += fmt::format(
         "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td><code>{}</code></td><td{}>{}{}</td></tr>",
-        step.line, step.lane, step.turn, seconds, escaped(what), look, escaped(step.text), findings);
+        step.line, step.lane, step.turn, seconds, session::escape_html(what), look, session::escape_html(step.text),
+        findings);
   }
   return out + "</table></div>";
 }
@@ -199,12 +175,12 @@ std::string report_html(const Story& story) {
       "content=\"width=device-width\"><title>{0}</title><style>{1}</style></head><body><h1>{0}: <span "
       "class=\"{2}\">{3}</span></h1><p class=\"sum\">{4} turns, {5} candidates, {6:.1f} s in tools{7}</p>{8}"
       "<h2>Verdicts</h2>{9}<h2>Speed</h2>{10}<h2>Candidates</h2>{11}<h2>Timeline</h2>{12}</body></html>\n",
-      escaped(title), kStyle,
+      session::escape_html(title), kStyle,
       story.is_accepted()   ? "good"
       : story.end.is_null() ? ""
                             : "bad",
-      story.outcome(), story.turns, story.candidates.size(), story.seconds, escaped(by), cost, progress_chart(story),
-      speed_chart(story), candidates_table(story), timeline(story));
+      story.outcome(), story.turns, story.candidates.size(), story.seconds, session::escape_html(by), cost,
+      progress_chart(story), speed_chart(story), candidates_table(story), timeline(story));
 }
 
 }  // namespace plumb::agent

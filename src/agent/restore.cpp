@@ -17,21 +17,25 @@ bool leaves_files(std::string_view tool, const Json& input) {
          (tool == "run" && input.is_object() && input.value("save", Json()) == true);
 }
 
+bool make_again(const session::Session& session, const Event& call, Findings& findings) {
+  const Json& input = call.value["input"];
+  const Json& then = call.value["output"];
+  const auto& tool = call.value["tool"].get_ref<const std::string&>();
+  if (!call.value.value("is_answer", true) || !leaves_files(tool, input)) return true;
+  const session::Reply now = session::call(session, tool, input);
+  const std::string difference =
+      first_difference(session::facts_of(tool, now.is_answer, now.output), session::facts_of(tool, true, then));
+  if (difference.empty()) return true;
+  findings.add(kReplayDiffers, fmt::format("`{}` answers differently: {}", tool, difference), call.place);
+  return false;
+}
+
 bool restore(const session::Session& session, const RunLog& log, FinalText& final_text, Findings& findings) {
   for (const Event& event : log.events) {
     if (event.value["event"] != "call") continue;
+    if (!make_again(session, event, findings)) return false;
     const session::Reply then{event.value.value("is_answer", true), event.value["output"]};
-    const auto& tool = event.value["tool"].get_ref<const std::string&>();
-    if (then.is_answer && leaves_files(tool, event.value["input"])) {
-      const session::Reply now = session::call(session, tool, event.value["input"]);
-      const std::string difference = first_difference(session::facts_of(tool, now.is_answer, now.output),
-                                                      session::facts_of(tool, then.is_answer, then.output));
-      if (!difference.empty()) {
-        findings.add(kReplayDiffers, fmt::format("`{}` answers differently: {}", tool, difference), event.place);
-        return false;
-      }
-    }
-    final_text.remember(session, tool, then);
+    final_text.remember(session, event.value["tool"].get_ref<const std::string&>(), then);
   }
   return true;
 }

@@ -237,6 +237,8 @@ class RaceChecker : public machine::Observer {
     std::shared_ptr<const Clock> known;  // once somebody has waited
   };
   std::vector<ClusterPhase> cluster_phases_;
+  // Out of `who`, which is not empty: the lanes that have arrived as often as its first.
+  machine::WarpMask take_alike(machine::WarpMask& who) const;
   std::vector<std::uint32_t> cluster_arrivals_;                       // by thread
   std::map<std::uint32_t, std::vector<Clocks::Snapshot>> fenced_by_;  // by warp, in clusters
   // Last uses of another CTA's shared memory, by (rank, warp), and what those knew who left a CTA.

@@ -39,20 +39,25 @@ void RaceChecker::keep_fence(Clocks::Snapshot snapshot) {
   kept.push_back(std::move(snapshot));
 }
 
+WarpMask RaceChecker::take_alike(WarpMask& who) const {
+  const std::uint32_t* const arrivals = &cluster_arrivals_[who.warp * kWarpLanes];
+  const std::uint32_t wanted = arrivals[std::countr_zero(who.mask)];
+  WarpMask alike{who.warp, 0};
+  for (std::uint32_t left = who.mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (arrivals[lane] == wanted) alike.mask |= 1U << lane;
+  }
+  who.mask &= ~alike.mask;
+  return alike;
+}
+
 void RaceChecker::cluster_arrived(std::uint32_t, WarpMask who, bool releases) {
   flush_waits();
   while (who.mask != 0) {
-    const std::uint32_t phase =
-        cluster_arrivals_[who.warp * kWarpLanes + static_cast<unsigned>(std::countr_zero(who.mask))];
-    WarpMask alike{who.warp, 0};
-    for (std::uint32_t left = who.mask; left != 0; left &= left - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(left));
-      std::uint32_t& arrivals = cluster_arrivals_[who.warp * kWarpLanes + lane];
-      if (arrivals != phase) continue;
-      ++arrivals;
-      alike.mask |= 1U << lane;
-    }
-    who.mask &= ~alike.mask;
+    const WarpMask alike = take_alike(who);
+    std::uint32_t* const arrivals = &cluster_arrivals_[who.warp * kWarpLanes];
+    const std::uint32_t phase = arrivals[std::countr_zero(alike.mask)];
+    for (std::uint32_t left = alike.mask; left != 0; left &= left - 1) ++arrivals[std::countr_zero(left)];
     if (cluster_phases_.size() <= phase) cluster_phases_.resize(phase + 1);
     std::vector<Clocks::Snapshot>& published = cluster_phases_[phase].arrivals;
     Clocks::Snapshot snapshot = clocks_.publish(alike);
@@ -70,14 +75,9 @@ void RaceChecker::cluster_arrived(std::uint32_t, WarpMask who, bool releases) {
 void RaceChecker::cluster_waited(std::uint32_t, WarpMask who) {
   flush_waits();
   while (who.mask != 0) {
+    const WarpMask alike = take_alike(who);
     const std::uint32_t arrivals =
-        cluster_arrivals_[who.warp * kWarpLanes + static_cast<unsigned>(std::countr_zero(who.mask))];
-    WarpMask alike{who.warp, 0};
-    for (std::uint32_t left = who.mask; left != 0; left &= left - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(left));
-      if (cluster_arrivals_[who.warp * kWarpLanes + lane] == arrivals) alike.mask |= 1U << lane;
-    }
-    who.mask &= ~alike.mask;
+        cluster_arrivals_[alike.warp * kWarpLanes + static_cast<unsigned>(std::countr_zero(alike.mask))];
     if (arrivals == 0) continue;
     ClusterPhase& phase = cluster_phases_[arrivals - 1];
     if (!phase.known) {

@@ -73,13 +73,7 @@ std::string call_text(const Json& event) {
 }  // namespace
 
 std::string LowerEvents::turn(const Json& event) {
-  const agent::Usage usage = agent::usage_of(event.value("usage", Json()));
-  ++spent_.turns;
-  spent_.usage.input += usage.input;
-  spent_.usage.output += usage.output;
-  spent_.usage.cache_read += usage.cache_read;
-  spent_.usage.cache_write += usage.cache_write;
-  spent_.usd += event.value("usd", 0.0);
+  spent_.add_turn(event);
   spent_.seconds = event.value("at", 0.0);
   return fmt::format("  -- {}\n", agent::to_text(budget_, spent_, knows_price_));
 }

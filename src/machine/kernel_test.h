@@ -58,6 +58,20 @@ inline std::string kernel_text(const Kernel& kernel) {
          kernel.body + "\nret;\n}\n";
 }
 
+// An observer that listens to nothing; tests override what they want to hear.
+class QuietObserver : public Observer {
+ public:
+  void access(const Access&) override {}
+  void async_copy_issued(std::uint64_t, std::uint32_t, WarpMask, const std::uint64_t*, const std::uint64_t*,
+                         std::uint32_t, const std::uint32_t*) override {}
+  void async_copy_waited(std::uint64_t, WarpMask) override {}
+  void barrier_arrived(std::uint32_t, std::uint32_t, WarpMask) override {}
+  void barrier_completed(std::uint32_t, std::span<const WarpMask>) override {}
+  void warp_synchronized(std::uint32_t, WarpMask) override {}
+  void fence(std::uint32_t, WarpMask, Scope) override {}
+  void exited(WarpMask) override {}
+};
+
 template <class D>
 Ran run_in(const Kernel& kernel, const std::vector<D*>& domains) {
   Ran ran;

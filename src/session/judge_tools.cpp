@@ -5,7 +5,7 @@
 #include "session/codes.h"
 #include "session/handlers.h"
 #include "session/npy.h"
-#include "session/process.h"
+#include "session/ptxas.h"
 #include "session/run.h"
 
 namespace plumb::session {
@@ -13,7 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kPtxasSeconds = 120;
 // Long enough that what is said about a difference does not hang on how fast the machine is: replays compare it.
 constexpr double kWitnessSeconds = 600;
 
@@ -63,8 +62,7 @@ Reply judged(const Session& session, const Json& input, Judge judge) {
 Json ask_ptxas(const Session& session, const std::string& file, const std::string& target) {
   const Config& config = session.config();
   if (config.ptxas.empty()) return {{"is_here", false}};
-  const ProcessResult result = run_process(
-      {config.ptxas.string(), "-arch=" + target, "-o", "/dev/null", (config.folder / file).string()}, kPtxasSeconds);
+  const ProcessResult result = run_ptxas(config.ptxas, config.folder / file, target);
   return {{"is_here", true}, {"accepts", result.exit_code == 0}, {"output", result.output}};
 }
 

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "session/codes.h"
-#include "session/process.h"
 
 namespace plumb::session {
 namespace {
@@ -102,6 +101,13 @@ class Reader {
 
 }  // namespace
 
+ProcessResult run_ptxas(const std::filesystem::path& ptxas, const std::filesystem::path& file,
+                        const std::string& target, std::vector<std::string> options) {
+  std::vector<std::string> command = {ptxas.string(), "-arch=" + target, "-o", "/dev/null", file.string()};
+  command.insert(command.begin() + 1, options.begin(), options.end());
+  return run_process(command, kPtxasSeconds);
+}
+
 PtxasReport read_ptxas(std::string_view output, bool accepts, const SourcePtr& source) {
   PtxasReport out;
   out.has_run = true;
@@ -118,8 +124,7 @@ PtxasReport read_ptxas(std::string_view output, bool accepts, const SourcePtr& s
 
 PtxasReport ask_ptxas(const std::filesystem::path& ptxas, const std::filesystem::path& file, const std::string& target,
                       const SourcePtr& source) {
-  const ProcessResult result =
-      run_process({ptxas.string(), "-v", "-arch=" + target, "-o", "/dev/null", file.string()}, kPtxasSeconds);
+  const ProcessResult result = run_ptxas(ptxas, file, target, {"-v"});
   if (!result.has_started || result.is_timeout) {
     PtxasReport out;
     out.findings.add(kPtxasWarning,

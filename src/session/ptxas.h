@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/finding.h"
+#include "session/process.h"
 
 namespace plumb::session {
 
@@ -24,6 +25,9 @@ struct PtxasReport {
   Findings findings;
 };
 
+// Assembles a file for a target with the words of `options` besides, and keeps nothing of it.
+ProcessResult run_ptxas(const std::filesystem::path& ptxas, const std::filesystem::path& file,
+                        const std::string& target, std::vector<std::string> options = {});
 // Of `ptxas -v` for the text: `accepts` is its exit status.
 PtxasReport read_ptxas(std::string_view output, bool accepts, const SourcePtr& source);
 PtxasReport ask_ptxas(const std::filesystem::path& ptxas, const std::filesystem::path& file, const std::string& target,

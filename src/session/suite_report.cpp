@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "session/html.h"
 #include "session/suite.h"
 
 namespace plumb::session {
@@ -67,18 +68,6 @@ std::string first_finding(const SuiteRow& row) {
   return "";
 }
 
-std::string escaped(std::string_view plain) {
-  std::string out;
-  for (const char c : plain) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
-  }
-  return out;
-}
-
 std::string html_ratios(const SuiteRow& row) {
   std::string out;
   for (const Ratio& ratio : ratios_of(row)) {
@@ -88,7 +77,7 @@ std::string html_ratios(const SuiteRow& row) {
     const std::string share = ratio.rate != 0        ? fmt::format(", {:.0f}% of the known rate", 100 * ratio.rate)
                               : ratio.bandwidth != 0 ? fmt::format(", {:.0f}% of the copy", 100 * ratio.bandwidth)
                                                      : std::string();
-    out += fmt::format("<div>{}{} <span class=\"dim\">{}</span></div>", speed, share, escaped(ratio.shape));
+    out += fmt::format("<div>{}{} <span class=\"dim\">{}</span></div>", speed, share, escape_html(ratio.shape));
   }
   return out;
 }
@@ -152,19 +141,19 @@ std::string to_html(const SuiteOutcome& outcome) {
   for (const SuiteRow& row : outcome.rows) {
     const Json& proof = part(row.steps, "prove");
     const Json& shapes = part(proof, "shapes");
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td><span class=\"{}\">{}</span>", escaped(row.task),
-                       escaped(row.target), row.holds() ? "good" : "bad", escaped(proof_text(row)));
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td><span class=\"{}\">{}</span>", escape_html(row.task),
+                       escape_html(row.target), row.holds() ? "good" : "bad", escape_html(proof_text(row)));
     if (const std::string finding = first_finding(row); !finding.empty()) {
-      out += fmt::format("<div class=\"dim\">{}</div>", escaped(finding));
+      out += fmt::format("<div class=\"dim\">{}</div>", escape_html(finding));
     }
     out += fmt::format("</td><td class=\"num\">{}</td><td class=\"num\">{:.2f}</td><td>{}</td><td>{}</td></tr>\n",
-                       shapes.is_array() ? shapes.size() : 0, number(proof, "seconds"), escaped(test_text(row)),
+                       shapes.is_array() ? shapes.size() : 0, number(proof, "seconds"), escape_html(test_text(row)),
                        html_ratios(row));
   }
   out += "</table>\n";
   if (!outcome.without.empty()) {
     out += fmt::format("<p class=\"dim\">Without a lowering: {}.</p>\n",
-                       escaped(fmt::format("{}", fmt::join(outcome.without, ", "))));
+                       escape_html(fmt::format("{}", fmt::join(outcome.without, ", "))));
   }
   return out + "</body></html>\n";
 }

@@ -17,18 +17,10 @@ except ImportError:
     print("skipped: this Python has no NumPy")
     sys.exit(77)
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "suite"))
+from suite_numpy import as_float64, bf16_bits, load_reference  # noqa: E402
+
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 2.0**-133, -(2.0**-130), 2.0**-126, 3.0e38, -1.0]
-
-
-def bf16_bits(values):
-    """Round to nearest even."""
-    bits = np.asarray(values, dtype=np.float32).view(np.uint32).astype(np.uint64)
-    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-    return np.where(np.isnan(np.asarray(values, dtype=np.float32)), np.uint16(0x7FC0), rounded)
-
-
-def from_bits(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
 def draw(random, shape, is_special):
@@ -40,82 +32,48 @@ def draw(random, shape, is_special):
     return values
 
 
-def swiglu(gate_ptr, up_ptr):
-    return {"out_ptr": gate_ptr / (1 + np.exp(-gate_ptr)) * up_ptr}
-
-
-def softmax(x_ptr):
-    top = np.max(x_ptr, axis=1, keepdims=True)
-    e = np.exp(x_ptr - top)
-    return {"out_ptr": e / np.sum(e, axis=1, keepdims=True)}
-
-
-def rmsnorm(x_ptr, w_ptr):
-    return {"out_ptr": x_ptr / np.sqrt(np.mean(x_ptr**2, axis=1, keepdims=True) + 1e-6) * w_ptr}
-
-
-def layernorm(x_ptr, w_ptr, b_ptr):
-    d = x_ptr - np.mean(x_ptr, axis=1, keepdims=True)
-    return {"out_ptr": d / np.sqrt(np.mean(d**2, axis=1, keepdims=True) + 1e-6) * w_ptr + b_ptr}
-
-
-def conv1d_causal(x_ptr, w_ptr):
-    before = np.zeros_like(x_ptr[:, :3])
-    padded = np.concatenate([before, x_ptr], axis=1)
-    times = x_ptr.shape[1]
-    return {"out_ptr": sum(padded[:, i : i + times] * w_ptr[i] for i in range(4))}
-
-
-def matmul(a_ptr, b_ptr):
-    return {"c_ptr": a_ptr @ b_ptr}
-
-
-def vector_add(x_ptr, y_ptr):
-    return {"out_ptr": x_ptr + y_ptr}
-
-
-# task, PTX, sizes, arrays, dtype, reference
+# task, PTX, sizes, arrays (those that are written in place as well), dtype; the reference is that of the suite
 CASES = [
     ("tests/corpus/vector_add", "tests/corpus/vector_add/sm_89/vector_add_unaligned.ptx", {"n": 1001},
-     {"x_ptr": (1001,), "y_ptr": (1001,)}, "f4", vector_add),
-    ("suite/swiglu", "suite/swiglu/sm_89/swiglu.ptx", {"n": 3001}, {"gate_ptr": (3001,), "up_ptr": (3001,)}, "bf16",
-     swiglu),
+     {"x_ptr": (1001,), "y_ptr": (1001,)}, "f4"),
+    ("suite/swiglu", "suite/swiglu/sm_89/swiglu.ptx", {"n": 3001}, {"gate_ptr": (3001,), "up_ptr": (3001,)}, "bf16"),
     ("suite/softmax", "suite/softmax/sm_89/softmax.ptx", {"rows": 5, "stride": 777, "n_cols": 777},
-     {"x_ptr": (5, 777)}, "bf16", softmax),
+     {"x_ptr": (5, 777), "out_ptr": (5, 777)}, "bf16"),
     ("suite/rmsnorm", "suite/rmsnorm/sm_89/rmsnorm.ptx", {"rows": 5, "n_cols": 777},
-     {"x_ptr": (5, 777), "w_ptr": (777,)}, "bf16", rmsnorm),
+     {"x_ptr": (5, 777), "w_ptr": (777,)}, "bf16"),
     ("suite/vector_add", "suite/vector_add/sm_89/vector_add.ptx", {"n": 5000}, {"x_ptr": (5000,), "y_ptr": (5000,)},
-     "f4", vector_add),
+     "f4"),
     ("suite/softmax", "suite/softmax/sm_89/softmax.ptx", {"rows": 3, "stride": 5001, "n_cols": 5001},
-     {"x_ptr": (3, 5001)}, "bf16", softmax),
+     {"x_ptr": (3, 5001), "out_ptr": (3, 5001)}, "bf16"),
     ("suite/layernorm", "suite/layernorm/sm_89/layernorm.ptx", {"rows": 3, "n_cols": 2501},
-     {"x_ptr": (3, 2501), "w_ptr": (2501,), "b_ptr": (2501,)}, "bf16", layernorm),
+     {"x_ptr": (3, 2501), "w_ptr": (2501,), "b_ptr": (2501,)}, "bf16"),
     ("suite/conv1d_causal", "suite/conv1d_causal/sm_89/conv1d_causal.ptx", {"batch": 2, "T": 37, "C": 72},
-     {"x_ptr": (2, 37, 72), "w_ptr": (4, 72)}, "bf16", conv1d_causal),
+     {"x_ptr": (2, 37, 72), "w_ptr": (4, 72)}, "bf16"),
     ("suite/matmul_bf16", "suite/matmul_bf16/sm_89/matmul_bf16.ptx",
-     {"M": 129, "N": 131, "K": 67, "sam": 67, "sbk": 131, "scm": 131}, {"a_ptr": (129, 67), "b_ptr": (67, 131)},
-     "bf16", matmul),
+     {"M": 129, "N": 131, "K": 67, "sam": 67, "sbk": 131, "scm": 131},
+     {"a_ptr": (129, 67), "b_ptr": (67, 131), "c_ptr": (129, 131)},
+     "bf16"),
 ]
 
 
 def run_case(plumb, root, case, is_special, random, folder):
-    task, ptx, sizes, shapes, dtype, reference = case
+    task, ptx, sizes, shapes, dtype = case
     arguments = [plumb, "run", str(root / task), str(root / ptx), "--out", str(folder)]
     arguments += ["--shape", ",".join(f"{name}={size}" for name, size in sizes.items())]
     exact = {}
     for name, shape in shapes.items():
         values = draw(random, shape, is_special)
         stored = bf16_bits(values) if dtype == "bf16" else values.astype(np.float32)
-        exact[name] = from_bits(stored) if dtype == "bf16" else stored.astype(np.float64)
+        exact[name] = as_float64(stored, "bf16") if dtype == "bf16" else stored.astype(np.float64)
         np.save(folder / f"{name}.in.npy", stored)
         arguments += ["--input", f"{name}={folder / name}.in.npy"]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     with np.errstate(all="ignore"):
-        expected = reference(**exact)
+        expected = load_reference(root / "suite" / pathlib.Path(task).name)(**exact, **sizes, eps=1e-6)
     for name, want in expected.items():
         got = np.load(folder / f"{name}.npy").reshape(want.shape)
-        got = from_bits(got) if dtype == "bf16" else got.astype(np.float64)
+        got = as_float64(got, "bf16") if dtype == "bf16" else got.astype(np.float64)
         rounding = 2.0**-8 if dtype == "bf16" else 2.0**-24
         largest = 3.3895e38 if dtype == "bf16" else 3.4028e38
         sums = 2.0**-16 * np.nanmax(np.abs(np.where(np.isfinite(want), want, 0))) if dtype == "bf16" else 0.0

@@ -7,7 +7,6 @@ reference gets the same inputs as float64 (integers as int64), and the scalars b
 task's own tolerance, so that it is shown to be wide enough for an honest kernel. And it has to be narrow enough: zeros
 and the inputs handed back in place of the answer are found wrong, and so is the answer scaled by 1.05.
 """
-import importlib.util
 import json
 import pathlib
 import subprocess
@@ -25,16 +24,9 @@ if sys.version_info < (3, 11):
 import tomllib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from suite_numpy import as_float64  # noqa: E402
+from suite_numpy import as_float64, load_reference  # noqa: E402
 
 SEED = 3
-
-
-def load_reference(path):
-    spec = importlib.util.spec_from_file_location(f"reference_of_{path.parent.name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.reference
 
 
 def outside(got, want, tolerance):
@@ -103,7 +95,7 @@ def main():
         if names and path.parent.name not in names:
             continue
         task = tomllib.loads((path.parent / "task.toml").read_text())
-        reference = load_reference(path)
+        reference = load_reference(path.parent)
         for shape in task["shapes"]["prove"] + task["shapes"]["test"]:
             try:
                 check_shape(plumb, path.parent, task, reference, shape)

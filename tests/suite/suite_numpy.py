@@ -1,14 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the references of the suite (suite/NAME/reference.py) share: numbers of narrow formats as float64 arrays."""
+"""The references of the suite (suite/NAME/reference.py), and what they share: numbers of narrow formats as float64
+arrays."""
+import importlib.util
+
 import numpy as np
+
+
+def load_reference(folder):
+    """The function `reference` of a task's folder."""
+    spec = importlib.util.spec_from_file_location(f"reference_of_{folder.name}", folder / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.reference
+
+
+def bf16_bits(values):
+    """Round to nearest even; returns the bits as uint16."""
+    single = np.asarray(values, dtype=np.float32)
+    bits = single.view(np.uint32).astype(np.uint64)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(single), np.uint16(0x7FC0), rounded)
 
 
 def to_bf16(values):
     """Round to nearest even; returns float64."""
-    single = np.asarray(values, dtype=np.float32)
-    bits = single.view(np.uint32).astype(np.uint64)
-    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32)
-    return np.where(np.isnan(single), single, rounded.view(np.float32)).astype(np.float64)
+    return as_float64(bf16_bits(values), "bf16")
 
 
 def to_fp16(values):

@@ -10,20 +10,13 @@ namespace {
 
 using test::Kernel;
 
-class Recorder : public Observer {
+class Recorder : public test::QuietObserver {
  public:
   explicit Recorder(std::vector<std::string>& lines) : lines_(lines) {}
 
   void access(const Access& access) override {
     if (access.space == MemorySpace::Shared && access.kind == AccessKind::Write) add("write shared");
   }
-  void async_copy_issued(std::uint64_t, std::uint32_t, WarpMask, const std::uint64_t*, const std::uint64_t*,
-                         std::uint32_t, const std::uint32_t*) override {}
-  void async_copy_waited(std::uint64_t, WarpMask) override {}
-  void barrier_arrived(std::uint32_t, std::uint32_t, WarpMask) override {}
-  void barrier_completed(std::uint32_t, std::span<const WarpMask>) override {}
-  void warp_synchronized(std::uint32_t, WarpMask) override {}
-  void fence(std::uint32_t, WarpMask, Scope) override {}
   void exited(WarpMask) override { add("exited"); }
   void unfollowed(std::uint32_t, WarpMask, const char* what) override { add(std::string("unfollowed ") + what); }
   void proxy_fence(std::uint32_t, WarpMask, ProxyFence, const std::uint64_t*) override {}

@@ -358,7 +358,7 @@ TEST(Wgmma, LeavesTheSameUnderEverySchedule) {
 }
 
 // What a checker hears of products, each as 'i' (issued by a warp) or 'w' (waited for) in the order of the calls.
-class ProductLog : public Observer {
+class ProductLog : public test::QuietObserver {
  public:
   struct Event {
     char kind;
@@ -367,15 +367,6 @@ class ProductLog : public Observer {
     std::size_t pieces;
   };
   explicit ProductLog(std::vector<Event>& events) : events_(events) {}
-  void access(const Access&) override {}
-  void async_copy_issued(std::uint64_t, std::uint32_t, WarpMask, const std::uint64_t*, const std::uint64_t*,
-                         std::uint32_t, const std::uint32_t*) override {}
-  void async_copy_waited(std::uint64_t, WarpMask) override {}
-  void barrier_arrived(std::uint32_t, std::uint32_t, WarpMask) override {}
-  void barrier_completed(std::uint32_t, std::span<const WarpMask>) override {}
-  void warp_synchronized(std::uint32_t, WarpMask) override {}
-  void fence(std::uint32_t, WarpMask, Scope) override {}
-  void exited(WarpMask) override {}
   void product_issued(std::uint64_t id, std::uint32_t, WarpMask who, std::span<const std::uint32_t> a,
                       std::span<const std::uint32_t> b) override {
     events_.push_back({'i', id, who.warp, a.size() + b.size()});

@@ -186,7 +186,7 @@ TEST(Modules, AreReadFromBesideTheSourceAndFromItsPackage) {
   write("pack/__init__.py", "from .langs import triton, tl\n");
   write("pack/langs.py",
         "try:\n    import triton\n    import triton.language as tl\nexcept ImportError:\n    triton = None\n"
-        "    tl = Placeholder()\n");
+        "    tl = Absent()\n");
   write("pack/ops/__init__.py", "");
   write("pack/ops/helpers.py",
         "from pack import tl, triton\nfrom ..constants import *\nimport math\n\n\n@triton.jit\n"
