@@ -12,6 +12,7 @@
 #include "agent/replay.h"
 #include "agent/run_log.h"
 #include "base/file.h"
+#include "base/scratch.h"
 
 namespace plumb::agent {
 namespace {
@@ -21,14 +22,6 @@ namespace fs = std::filesystem;
 
 class AgentTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "plumb_agent_test" /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   LowerOptions options() {
     LowerOptions out;
     Findings findings;
@@ -39,7 +32,8 @@ class AgentTest : public testing::Test {
     return out;
   }
 
-  fs::path folder_;
+  const Scratch scratch_;
+  const fs::path& folder_ = scratch_.path();
   Findings ignored_;
 };
 

@@ -10,6 +10,7 @@
 #include "agent/export.h"
 #include "agent/report.h"
 #include "agent/run_log.h"
+#include "base/scratch.h"
 
 namespace plumb::agent {
 namespace {
@@ -45,15 +46,12 @@ Json ended(const char* sha256, const char* verdict) {
 class StoryTest : public testing::Test {
  protected:
   RunLog log(const std::vector<Json>& events) {
-    const fs::path path =
-        fs::path(testing::TempDir()) /
-        (std::string("plumb_story_") + testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl");
-    fs::remove(path);
+    const Scratch scratch;
+    const fs::path path = scratch.path() / "run.jsonl";
     Findings findings;
     EXPECT_TRUE(begin_log(path, {"k", "aa", "bb", "sm_89", 1}, findings));
     for (const Json& event : events) EXPECT_TRUE(append_event(path, event, findings));
     auto read = read_log(path, findings);
-    fs::remove(path);
     EXPECT_TRUE(read) << render(findings, false);
     return std::move(*read);
   }

@@ -13,6 +13,7 @@
 #include "base/finding.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "base/source.h"
 #include "base/toml.h"
 
@@ -91,12 +92,8 @@ TEST(Hash, Sha256AgreesWithPublishedVectors) {
 
 class Files : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("plumb_base_test." + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  const Scratch scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 TEST_F(Files, WritesReadsAndAppends) {

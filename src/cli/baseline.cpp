@@ -12,14 +12,14 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct BaselineArguments {
   std::string task, out = "baselines";
   std::vector<std::string> shapes, space;
   session::BaselineOptions options;
 };
 
 // "BM=64,128"
-bool read_space(const Arguments& arguments, session::BaselineOptions& options, Findings& findings) {
+bool read_space(const BaselineArguments& arguments, session::BaselineOptions& options, Findings& findings) {
   for (const std::string& text : arguments.space) {
     const std::size_t equals = text.find('=');
     std::vector<std::int64_t> values;
@@ -42,7 +42,7 @@ bool read_space(const Arguments& arguments, session::BaselineOptions& options, F
   return true;
 }
 
-void run_baseline(Context& context, Arguments& arguments) {
+void run_baseline(Context& context, BaselineArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
   auto shapes = parse_shapes(arguments.shapes, findings);
@@ -79,7 +79,7 @@ void run_baseline(Context& context, Arguments& arguments) {
 
 void add_baseline(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("baseline", "autotune the task's Triton source here, and keep what wins");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<BaselineArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("--shape", arguments->shapes, "sizes as k=v,...; repeatable; default: the task's bench shapes")
       ->expected(1)

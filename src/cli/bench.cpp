@@ -8,13 +8,13 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct BenchArguments {
   std::string task, ptx, baseline, driver, out;
   std::vector<std::string> shapes;
   session::BenchOptions options;
 };
 
-void run_bench(Context& context, Arguments& arguments) {
+void run_bench(Context& context, BenchArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
   const auto shapes = parse_shapes(arguments.shapes, findings);
@@ -40,7 +40,7 @@ void run_bench(Context& context, Arguments& arguments) {
 
 void add_bench(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("bench", "time a candidate on the GPU beside a baseline");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<BenchArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("FILE", arguments->ptx, "the PTX")->required();
   command->add_option("--baseline", arguments->baseline, "PTX to compare with, as `plumb baseline` keeps it");

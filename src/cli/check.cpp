@@ -13,7 +13,7 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct CheckArguments {
   std::string task, ptx;
   std::vector<std::string> shapes;
   std::uint64_t seed = 0;
@@ -49,7 +49,7 @@ std::string line_of(const ptx::FunctionFacts& facts, const session::PtxasReport&
 }
 
 // Without a task there is no launch: the text is validated, advised on, and shown to ptxas where there is one.
-void check_text(Context& context, const Arguments& arguments) {
+void check_text(Context& context, const CheckArguments& arguments) {
   Findings findings;
   const SourcePtr source = read_source(arguments.ptx, findings);
   const auto module = source ? ptx::load(source, findings) : std::nullopt;
@@ -83,7 +83,7 @@ void check_text(Context& context, const Arguments& arguments) {
   answer(context, object, text, !findings.has_error());
 }
 
-void check_launches(Context& context, const Arguments& arguments) {
+void check_launches(Context& context, const CheckArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
   const auto shapes = parse_shapes(arguments.shapes, findings);
@@ -120,7 +120,7 @@ void check_launches(Context& context, const Arguments& arguments) {
 void add_check(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("check", "validate a PTX file and advise on it; with a task, look for races and bad accesses");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<CheckArguments>();  // shared: the callback outlives this function
   command->add_option("FILE", arguments->ptx, "the PTX")->required();
   command->add_option("--task", arguments->task, "a task's folder or task.toml: how the kernel is launched");
   command->add_option("--shape", arguments->shapes, "sizes as k=v,...; repeatable; default: the task's prove shapes")

@@ -10,12 +10,12 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct FmtArguments {
   std::vector<std::string> files;
   bool is_check = false, is_write = false;
 };
 
-void run_fmt(Context& context, const Arguments& arguments) {
+void run_fmt(Context& context, const FmtArguments& arguments) {
   Findings findings;
   nlohmann::json files = nlohmann::json::array();
   std::string text;
@@ -43,7 +43,7 @@ void run_fmt(Context& context, const Arguments& arguments) {
 
 void add_fmt(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("fmt", "format PTX: even indentation and spacing, comments kept");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<FmtArguments>();  // shared: the callback outlives this function
   command->add_option("FILE", arguments->files, "PTX files")->required();
   CLI::Option* check =
       command->add_flag("--check", arguments->is_check, "change nothing; exit 1 when a file is not formatted");

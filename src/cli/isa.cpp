@@ -47,7 +47,7 @@ void run_coverage(Context& context, const std::string& vectors) {
   answer(context, {{"forms", std::move(forms)}}, coverage_page(rows), true);
 }
 
-struct Arguments {
+struct IsaArguments {
   std::vector<std::string> words;
   bool is_coverage = false;
   std::string vectors;
@@ -57,7 +57,7 @@ struct Arguments {
 
 void add_isa(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("isa", "look up PTX instructions");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<IsaArguments>();  // shared: the callback outlives this function
   CLI::Option* query = command->add_option("QUERY", arguments->words, "an opcode, and some of its modifiers");
   command->add_flag("--coverage", arguments->is_coverage, "every form, and what plumb does with it")->excludes(query);
   command->add_option("--vectors", arguments->vectors, "with --coverage: the folder of hardware vectors to count");

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct LowerArguments {
   std::string task, target, provider = "replay", log, out, seed_ptx, budget, prices, progress = "auto";
   unsigned lanes = 1;
   std::uint64_t patience = 24;
@@ -66,7 +66,8 @@ bool has_gpu() {
 }
 
 // What only a live provider has use for.
-bool set_live(const Arguments& arguments, agent::LowerOptions& options, agent::ChatConfig& chat, Findings& findings) {
+bool set_live(const LowerArguments& arguments, agent::LowerOptions& options, agent::ChatConfig& chat,
+              Findings& findings) {
   const agent::ServiceEnvironment environment = {
       environment_value("ANTHROPIC_API_KEY"), environment_value("ANTHROPIC_BASE_URL"),
       environment_value("OPENAI_API_KEY"), environment_value("OPENAI_BASE_URL")};
@@ -98,7 +99,7 @@ bool set_live(const Arguments& arguments, agent::LowerOptions& options, agent::C
   return true;
 }
 
-std::vector<std::unique_ptr<agent::Provider>> make_providers(const Arguments& arguments, const task::Task& task,
+std::vector<std::unique_ptr<agent::Provider>> make_providers(const LowerArguments& arguments, const task::Task& task,
                                                              agent::LowerOptions& options, Findings& findings) {
   std::vector<std::unique_ptr<agent::Provider>> out;
   options.provider = arguments.provider;
@@ -120,7 +121,7 @@ std::vector<std::unique_ptr<agent::Provider>> make_providers(const Arguments& ar
   return out;
 }
 
-void run_lower(Context& context, const Arguments& arguments) {
+void run_lower(Context& context, const LowerArguments& arguments) {
   Findings findings;
   std::optional<task::Task> task = task::load_task(arguments.task, findings);
   if (!task) return refuse(context, findings);
@@ -156,7 +157,7 @@ void run_lower(Context& context, const Arguments& arguments) {
 
 void add_lower(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("lower", "take a task to proved PTX with a model's help");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<LowerArguments>();  // shared: the callback outlives this function
   agent::ChatConfig& chat = arguments->chat;
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("--target", arguments->target, "as in sm_89")->required();

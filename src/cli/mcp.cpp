@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct McpArguments {
   std::string task, target, out, http;
   std::vector<std::string> origins;
 };
@@ -36,7 +36,7 @@ void tell_end(Context& context, const agent::McpRun::End& end) {
 }
 
 // "127.0.0.1:8000" or "[::1]:8000"; a port of 0 takes any.
-std::optional<agent::McpHttpOptions> http_options(const Context& context, const Arguments& arguments,
+std::optional<agent::McpHttpOptions> http_options(const Context& context, const McpArguments& arguments,
                                                   Findings& findings) {
   agent::McpHttpOptions options;
   const std::string_view text = arguments.http;
@@ -59,7 +59,7 @@ std::optional<agent::McpHttpOptions> http_options(const Context& context, const 
   return options;
 }
 
-void run_mcp(Context& context, const Arguments& arguments) {
+void run_mcp(Context& context, const McpArguments& arguments) {
   Findings findings;
   const std::optional<agent::McpHttpOptions> http =
       arguments.http.empty() ? agent::McpHttpOptions() : http_options(context, arguments, findings);
@@ -90,7 +90,7 @@ void run_mcp(Context& context, const Arguments& arguments) {
 
 void add_mcp(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("mcp", "let an outside agent lower a task over the Model Context Protocol");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<McpArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("--target", arguments->target, "as in sm_89")->required();
   command->add_option(

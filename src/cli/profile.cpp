@@ -9,11 +9,11 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct ProfileArguments {
   std::string task, ptx, shape, driver;
 };
 
-void run_profile(Context& context, const Arguments& arguments) {
+void run_profile(Context& context, const ProfileArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
   const auto candidate = task ? load_candidate(arguments.ptx, findings) : std::nullopt;
@@ -45,7 +45,7 @@ void run_profile(Context& context, const Arguments& arguments) {
 
 void add_profile(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("profile", "say what limits a candidate on the GPU");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<ProfileArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("FILE", arguments->ptx, "the PTX")->required();
   command->add_option("--shape", arguments->shape, "sizes as k=v,...; default: the task's first bench shape");

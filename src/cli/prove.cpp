@@ -10,7 +10,7 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct ProveArguments {
   std::string task, ptx, certificate, recheck;
   std::vector<std::string> shapes;
   std::uint64_t seed = 0;
@@ -34,7 +34,7 @@ std::optional<nlohmann::json> read_certificate(const std::string& path, Findings
   return std::nullopt;
 }
 
-void run_prove(Context& context, const Arguments& arguments) {
+void run_prove(Context& context, const ProveArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
   const auto shapes = parse_shapes(arguments.shapes, findings);
@@ -66,7 +66,7 @@ void run_prove(Context& context, const Arguments& arguments) {
 
 void add_prove(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("prove", "prove a PTX file equal to a task's Triton source");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<ProveArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("FILE", arguments->ptx, "the PTX, with a launch header or Triton's launch JSON beside it")
       ->required();

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ReportArguments {
   std::string run, html, out;
 };
 
@@ -30,7 +30,7 @@ std::optional<agent::RunLog> read_run(Context& context, const std::string& path,
   return run;
 }
 
-void run_report(Context& context, const Arguments& arguments) {
+void run_report(Context& context, const ReportArguments& arguments) {
   Findings findings;
   const auto log = read_run(context, arguments.run, findings);
   if (!log) return;
@@ -43,7 +43,7 @@ void run_report(Context& context, const Arguments& arguments) {
   answer(context, context.is_json ? agent::report_json(story) : nlohmann::json(), text, true);
 }
 
-void run_export(Context& context, const Arguments& arguments) {
+void run_export(Context& context, const ReportArguments& arguments) {
   Findings findings;
   const auto log = read_run(context, arguments.run, findings);
   if (!log) return;
@@ -59,7 +59,7 @@ void run_export(Context& context, const Arguments& arguments) {
 
 void add_report(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("report", "tell how a run went: turns, candidates, verdicts, speed, cost");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<ReportArguments>();  // shared: the callback outlives this function
   command->add_option("RUN", arguments->run, "a run's folder or its run.jsonl")->required();
   command->add_option("--html", arguments->html, "write one self-contained page to this file");
   add_json(*command, context);
@@ -68,7 +68,7 @@ void add_report(CLI::App& app, Context& context) {
 
 void add_export(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("export", "write a run as training data: JSON lines with rewards");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportArguments>();
   command->add_option("RUN", arguments->run, "a run's folder or its run.jsonl")->required();
   command->add_option("--out", arguments->out, "default: standard output");
   add_json(*command, context);

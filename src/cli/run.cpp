@@ -12,7 +12,7 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string task, shape, out;
   std::optional<std::string> ptx;  // absent: the Triton source
   std::vector<std::string> inputs;
@@ -21,7 +21,7 @@ struct Arguments {
   bool has_spec = false, keeps_inputs = false;
 };
 
-bool read_inputs(const Arguments& arguments, session::RunOptions& options, Findings& findings) {
+bool read_inputs(const RunArguments& arguments, session::RunOptions& options, Findings& findings) {
   for (const std::string& text : arguments.inputs) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
@@ -37,7 +37,7 @@ bool read_inputs(const Arguments& arguments, session::RunOptions& options, Findi
   return true;
 }
 
-bool save(const Arguments& arguments, const session::RunOutcome& outcome, Findings& findings) {
+bool save(const RunArguments& arguments, const session::RunOutcome& outcome, Findings& findings) {
   std::error_code error;
   const std::filesystem::path folder = arguments.out;
   std::filesystem::create_directories(folder, error);
@@ -50,7 +50,7 @@ bool save(const Arguments& arguments, const session::RunOutcome& outcome, Findin
   return true;
 }
 
-void run_run(Context& context, const Arguments& arguments) {
+void run_run(Context& context, const RunArguments& arguments) {
   Findings findings;
   session::RunOptions options;
   const auto task = task::load_task(arguments.task, findings);
@@ -80,7 +80,7 @@ void run_run(Context& context, const Arguments& arguments) {
 void add_run(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "run", "run a PTX file on the CPU, bit for bit, or the Triton source, on given or drawn inputs");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<RunArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("FILE", arguments->ptx, "the PTX; without it, the task's Triton source is evaluated");
   command->add_option("--shape", arguments->shape, "sizes as k=v,...; default: the task's first prove shape");

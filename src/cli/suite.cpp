@@ -14,7 +14,7 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct SuiteArguments {
   std::string root = "suite", results, html, baselines, driver;
   std::vector<std::string> tasks, targets, steps;
   std::uint64_t seed = 0;
@@ -32,13 +32,13 @@ bool read_results(const std::string& path, nlohmann::json& before, Findings& fin
   return false;
 }
 
-bool write_results(const Arguments& arguments, const session::SuiteOutcome& outcome, Findings& findings) {
+bool write_results(const SuiteArguments& arguments, const session::SuiteOutcome& outcome, Findings& findings) {
   if (!arguments.results.empty() && !write_file(arguments.results, to_json(outcome).dump(1) + "\n", findings))
     return false;
   return arguments.html.empty() || write_file(arguments.html, to_html(outcome), findings);
 }
 
-void run_suite(Context& context, const Arguments& arguments) {
+void run_suite(Context& context, const SuiteArguments& arguments) {
   Findings findings;
   session::SuiteOptions options;
   if (!read_results(arguments.results, options.before, findings)) return refuse(context, findings);
@@ -80,7 +80,7 @@ void run_suite(Context& context, const Arguments& arguments) {
 
 void add_suite(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("suite", "prove, test and time every lowering of a folder of tasks");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<SuiteArguments>();  // shared: the callback outlives this function
   command->add_option("ROOT", arguments->root, "the folder of tasks; default: suite");
   command->add_option("--task", arguments->tasks, "only this task; repeatable")->expected(1)->take_all();
   command->add_option("--target", arguments->targets, "only this target; repeatable")->expected(1)->take_all();

@@ -10,13 +10,13 @@
 namespace plumb::cli {
 namespace {
 
-struct Arguments {
+struct TestArguments {
   std::string task, ptx, driver, out;
   std::vector<std::string> shapes;
   session::TestOptions options;
 };
 
-void run_test(Context& context, Arguments& arguments) {
+void run_test(Context& context, TestArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
   const auto shapes = parse_shapes(arguments.shapes, findings);
@@ -40,7 +40,7 @@ void run_test(Context& context, Arguments& arguments) {
 
 void add_test(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("test", "run a candidate on the GPU against the Triton source");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<TestArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("FILE", arguments->ptx, "the PTX")->required();
   command->add_option("--shape", arguments->shapes, "sizes as k=v,...; repeatable; default: all, and hidden ones")

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ToolArguments {
   std::string name, input = "{}", log, folder, task, target, message, text_file;
   bool is_list = false, is_schema = false;
 };
@@ -32,7 +32,7 @@ std::string read_standard_input() {
 }
 
 // Inline JSON, `-` for standard input, or a file.
-std::optional<nlohmann::json> read_input(const Arguments& arguments, Findings& findings) {
+std::optional<nlohmann::json> read_input(const ToolArguments& arguments, Findings& findings) {
   const bool is_inline = arguments.input.find_first_not_of(" \t\n") != std::string::npos &&
                          arguments.input[arguments.input.find_first_not_of(" \t\n")] == '{';
   std::optional<std::string> text;
@@ -54,7 +54,7 @@ std::optional<nlohmann::json> read_input(const Arguments& arguments, Findings& f
 }
 
 // Where no task is named, the folder above the log is one, as in suite/NAME/TARGET/run.jsonl.
-std::string task_path(const Arguments& arguments) {
+std::string task_path(const ToolArguments& arguments) {
   if (!arguments.task.empty() || arguments.log.empty()) return arguments.task;
   const fs::path above = fs::path(arguments.log).parent_path() / "..";
   std::error_code error;
@@ -62,7 +62,7 @@ std::string task_path(const Arguments& arguments) {
 }
 
 // Continues a log, or starts one; the log's target and seed win.
-bool open_log(const Arguments& arguments, session::Config& config, Findings& findings) {
+bool open_log(const ToolArguments& arguments, session::Config& config, Findings& findings) {
   if (!agent::is_begun(arguments.log)) {
     if (!config.task) {
       findings.add(session::kNoTask, "a new run log needs a task; name it with --task");
@@ -101,7 +101,7 @@ bool holds(const nlohmann::json& output) {
   return output.value("accepts", true) && output.value("holds", true);
 }
 
-void call_tool(Context& context, const Arguments& arguments) {
+void call_tool(Context& context, const ToolArguments& arguments) {
   Findings findings;
   session::Config config;
   config.folder = !arguments.log.empty() ? fs::path(arguments.log).parent_path() : fs::path(arguments.folder);
@@ -137,7 +137,7 @@ void call_tool(Context& context, const Arguments& arguments) {
   context.exit_code = !reply.is_answer ? kWrongUse : holds(reply.output) ? kHolds : kDoesNotHold;
 }
 
-void run_tool(Context& context, const Arguments& arguments) {
+void run_tool(Context& context, const ToolArguments& arguments) {
   if (arguments.is_list) {
     std::string text;
     for (const session::Tool& tool : session::tools()) text += fmt::format("{:<16} {}\n", tool.name, tool.help);
@@ -161,7 +161,7 @@ void run_tool(Context& context, const Arguments& arguments) {
 
 void add_tool(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("tool", "call one tool of the table, and record it in a run log");
-  const auto arguments = std::make_shared<Arguments>();  // shared: the callback outlives this function
+  const auto arguments = std::make_shared<ToolArguments>();  // shared: the callback outlives this function
   command->add_option("NAME", arguments->name, "the tool");
   command->add_option("INPUT", arguments->input, "its input: a JSON object, a file, or - for standard input");
   CLI::Option* log =

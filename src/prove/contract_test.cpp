@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/scratch.h"
 #include "prove/codes.h"
 #include "prove/prove.h"
 
@@ -85,8 +86,8 @@ std::string ptx(const std::string& body) {
 }
 
 Outcome judge(const std::string& expression, const std::string& body) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "plumb_contract";
-  std::filesystem::create_directories(folder);
+  const Scratch scratch;
+  const std::filesystem::path& folder = scratch.path();
   std::ofstream(folder / "task.toml") << kTask;
   std::ofstream(folder / "kernel.py") << kernel(expression);
   Findings findings;

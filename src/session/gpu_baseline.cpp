@@ -7,10 +7,10 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/scratch.h"
 #include "gpu/codes.h"
 #include "session/baseline_script.h"
 #include "session/process.h"
-#include "session/scratch.h"
 
 namespace plumb::session {
 namespace {

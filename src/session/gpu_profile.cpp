@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "base/scratch.h"
 #include "session/gpu_testing.h"
 #include "session/process.h"
-#include "session/scratch.h"
 
 namespace plumb::session {
 namespace {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/scratch.h"
 #include "task/codes.h"
 #include "task/launch.h"
 
@@ -82,12 +83,9 @@ TEST(Expression, EndsOnDeepNesting) {
 class TaskTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(testing::TempDir()) / "plumb_task_test" / info->name() / "row_sum";
     std::filesystem::create_directories(folder_);
     write("kernel.py", "pass\n");
   }
-  void TearDown() override { std::filesystem::remove_all(folder_.parent_path()); }
 
   std::filesystem::path write(const std::string& name, std::string_view text) {
     std::ofstream(folder_ / name, std::ios::binary) << text;
@@ -98,7 +96,8 @@ class TaskTest : public testing::Test {
     return load_task(folder_, findings);
   }
 
-  std::filesystem::path folder_;
+  const Scratch scratch_;
+  const std::filesystem::path folder_ = scratch_.path() / "row_sum";
 };
 
 constexpr const char* kGood = R"toml(grid = ["cdiv(n, BLOCK)", 2]

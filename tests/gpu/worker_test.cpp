@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/scratch.h"
 #include "gpu/job.h"
 #include "gpu/process.h"
 #include "gpu/shared_memory.h"
@@ -148,7 +149,7 @@ Ended run(const std::string& arguments) {
 // A candidate file for suite/vector_add that the fake driver plays as `word`.
 class Candidate {
  public:
-  explicit Candidate(const std::string& word) : path_(::testing::TempDir() + "fake_" + word + ".ptx") {
+  explicit Candidate(const std::string& word) : path_((scratch_.path() / ("fake_" + word + ".ptx")).string()) {
     std::ofstream(path_) << "//! entry = \"add\"\n//! grid = [\"cdiv(n, 256)\"]\n//! block = [256]\n"
                             "//! params = [\"x_ptr\", \"y_ptr\", \"out_ptr\", \"n\"]\n"
                          << ptx(word);
@@ -158,7 +159,8 @@ class Candidate {
   }
 
  private:
-  std::string path_;
+  const Scratch scratch_;
+  const std::string path_;
 };
 
 TEST(TestCommand, HoldsForTheSumAndRejectsEachDefectForItsReason) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the front end accepts and how it refuses the rest: every message with its place.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/scratch.h"
 #include "domain/ieee/ieee.h"
 #include "triton/codes.h"
 #include "triton/frontend/child.h"
@@ -33,16 +33,6 @@ Loaded load_body(const std::string& statements) {
   return load(std::string(kImports) + "@triton.jit\ndef kernel(x, n, B: tl.constexpr):\n" + statements);
 }
 
-// A fresh folder that is gone afterwards.
-struct Folder {
-  Folder() : path(std::filesystem::path(testing::TempDir()) / ("plumb-triton-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(path);
-    std::filesystem::create_directories(path);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
 TEST(Load, GivesTheParametersInOrder) {
   const Loaded loaded = load(
       "from triton import jit, language as L\n@jit\ndef kernel(a, n, B: L.constexpr, C: 'tl.constexpr' = 4, s=-0.5, "
@@ -60,8 +50,8 @@ TEST(Load, GivesTheParametersInOrder) {
 }
 
 TEST(Load, NeverRunsTheSource) {
-  const Folder folder;
-  const std::filesystem::path mark = folder.path / "ran";
+  const Scratch folder;
+  const std::filesystem::path mark = folder.path() / "ran";
   const Loaded loaded =
       load("open('" + mark.string() + "', 'w')\nimport triton\n@triton.jit\ndef kernel(x):\n    pass\n");
   EXPECT_TRUE(loaded.kernel) << loaded.message();
@@ -177,11 +167,11 @@ TEST(Load, ReadsModuleLevelNamesAsPythonLeavesThem) {
 }
 
 TEST(Modules, AreReadFromBesideTheSourceAndFromItsPackage) {
-  const Folder folder;
+  const Scratch folder;
   Findings findings;
   const auto write = [&](const char* name, const std::string& text) {
-    std::filesystem::create_directories((folder.path / name).parent_path());
-    ASSERT_TRUE(write_file(folder.path / name, text, findings));
+    std::filesystem::create_directories((folder.path() / name).parent_path());
+    ASSERT_TRUE(write_file(folder.path() / name, text, findings));
   };
   write("pack/__init__.py", "from .langs import triton, tl\n");
   write("pack/langs.py",
@@ -199,7 +189,7 @@ TEST(Modules, AreReadFromBesideTheSourceAndFromItsPackage) {
     write("pack/ops/kernel.py", head + body);
     Loaded loaded;
     loaded.kernel =
-        Kernel::load(read_source(folder.path / "pack/ops/kernel.py", findings), "kernel", {}, loaded.findings);
+        Kernel::load(read_source(folder.path() / "pack/ops/kernel.py", findings), "kernel", {}, loaded.findings);
     return loaded;
   };
   const Loaded good = load_file("    tl.store(x, twice(n) + h.twice(n))\n");
@@ -223,26 +213,26 @@ TEST(Python, ThatAnswersNonsenseIsAFinding) {
 }
 
 TEST(Cache, ServesTheSameContentWithoutPython) {
-  const Folder folder;
+  const Scratch folder;
   const std::string source = std::string(kImports) + "@triton.jit\ndef kernel(x):\n    pass\n";
-  ASSERT_TRUE(load(source, "kernel", {.cache = folder.path}).kernel);
-  EXPECT_TRUE(load(source, "kernel", {.interpreter = "missing-python", .cache = folder.path}).kernel);
-  EXPECT_FALSE(load(source + "\n", "kernel", {.interpreter = "missing-python", .cache = folder.path}).kernel);
+  ASSERT_TRUE(load(source, "kernel", {.cache = folder.path()}).kernel);
+  EXPECT_TRUE(load(source, "kernel", {.interpreter = "missing-python", .cache = folder.path()}).kernel);
+  EXPECT_FALSE(load(source + "\n", "kernel", {.interpreter = "missing-python", .cache = folder.path()}).kernel);
 }
 
 TEST(Cache, IgnoresADamagedEntryAndRebuildsIt) {
-  const Folder folder;
+  const Scratch folder;
   const std::string source = std::string(kImports) + "@triton.jit\ndef kernel(x):\n    pass\n";
-  const PythonConfig python{.cache = folder.path};
+  const PythonConfig python{.cache = folder.path()};
   ASSERT_TRUE(load(source, "kernel", python).kernel);
-  const std::filesystem::path entry = std::filesystem::directory_iterator(folder.path)->path();
+  const std::filesystem::path entry = std::filesystem::directory_iterator(folder.path())->path();
   Findings findings;
   std::string damaged = *read_file(entry, findings);
   damaged[damaged.size() / 2] ^= 1;
   for (const std::string& content : {damaged, std::string(), std::string(65, 'a')}) {
     ASSERT_TRUE(write_file(entry, content, findings));
     EXPECT_TRUE(load(source, "kernel", python).kernel);
-    EXPECT_TRUE(load(source, "kernel", {.interpreter = "missing-python", .cache = folder.path}).kernel) << "rebuilt";
+    EXPECT_TRUE(load(source, "kernel", {.interpreter = "missing-python", .cache = folder.path()}).kernel) << "rebuilt";
   }
   EXPECT_TRUE(load(source, "kernel", {.cache = "/proc/no/such/folder"}).kernel) << "a cache is no condition";
 }

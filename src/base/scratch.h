@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace plumb::session {
+namespace plumb {
 
 class Scratch {
  public:
@@ -27,4 +27,4 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-}  // namespace plumb::session
+}  // namespace plumb
