@@ -2,9 +2,10 @@
 """Kills runs at N seeded moments and goes on with them: whatever the moment, the end is the one of a run that nobody
 disturbed. Two doors: `plumb lower` replaying a stored log, and `plumb mcp` driven through the same calls.
 
-    kill_runs.py PLUMB SOURCE [--door lower|mcp] [--times N] [--seed S] [--task NAME]
+    kill_runs.py PLUMB SOURCE [--door lower|mcp] [--times N] [--seed S] [--task NAME] [--record FILE]
 """
 import argparse
+import datetime
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ options.add_argument("--door", choices=["lower", "mcp"])
 options.add_argument("--times", type=int, default=10)
 options.add_argument("--seed", type=int, default=1)
 options.add_argument("--task", default="vector_add")
+options.add_argument("--record", help="write the outcome there, as results/ has it")
 options = options.parse_args()
 TASK = os.path.join(options.source, "suite", options.task)
 STORED = os.path.join(TASK, "sm_89", "run.jsonl")
@@ -157,15 +159,16 @@ def killed(door, folder, number, draw, length, whole):
 
 
 def main():
-    failures = 0
-    os.environ.setdefault("XDG_CACHE_HOME", tempfile.mkdtemp(prefix="plumb-kill-cache-"))
+    rows = []
+    cache = tempfile.TemporaryDirectory(prefix="plumb-kill-cache-")
+    os.environ.setdefault("XDG_CACHE_HOME", cache.name)
     for door in (Lower(), Mcp()):
         if options.door and not door.name.endswith(options.door):
             continue
         draw = random.Random(f"{options.seed} {door.name}")
         with tempfile.TemporaryDirectory(prefix="plumb-kill-") as folder:
             whole, length = undisturbed(door, folder)
-            kills = runs = 0
+            kills = runs = failures = 0
             while kills < options.times and runs < 4 * options.times:  # some end before their moment comes
                 hit, wrong = killed(door, folder, runs, draw, length, whole)
                 kills += hit
@@ -173,11 +176,23 @@ def main():
                 if wrong:
                     failures += 1
                     print(f"FAIL  {door.name}, run {runs} of seed {options.seed}: {wrong}")
-        print(f"{door.name}: {runs} runs of {length:.1f} s, {kills} kills, {failures} ends that differ")
+        print(f"{door.name}: {runs} runs of {length:.1f} s, {kills} kills, {failures} ends that differ", flush=True)
         if kills < options.times:
             print("FAIL  too few were killed: the moments are too late")
             failures += 1
-    sys.exit(1 if failures else 0)
+        rows.append({"door": door.name, "task": options.task, "runs": runs, "seconds": round(length, 2), "kills": kills,
+                     "ends_that_differ": failures})
+    if options.record:
+        version = subprocess.run([options.plumb, "--version"], capture_output=True, text=True).stdout.strip()
+        with open(options.record, "w") as file:
+            json.dump({"plumb": version, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                       "command": ["tests/kill/kill_runs.py", "--times", str(options.times), "--seed", str(options.seed),
+                                   "--task", options.task],
+                       "method": "each run is killed at a uniformly drawn moment, every third one twice, then resumed; its end is "
+                                 "held against the end of a run that nobody disturbed",
+                       "result": rows}, file, indent=1)
+            file.write("\n")
+    sys.exit(1 if any(row["ends_that_differ"] for row in rows) else 0)
 
 
 main()

@@ -2,14 +2,11 @@
 """Peers that are not ours, where they are installed: the official SDKs read what our peer serves and type-check what
 plumb asks, and llama.cpp's server answers plumb. What is not here is skipped, with the reason."""
 import json
-import os
 import subprocess
 import sys
-import time
-import urllib.request
 
 from common import GOOD, TASK, environment, events, lower
-from harness import plumb, run_tests, same
+from harness import plumb, read, run_tests, same
 from peer import Peer, call, thinking
 
 STEPS = [[thinking("Hm.", "c2ln"), "Look.", call("task")], [call("write_candidate", {"text": GOOD}), call("assemble")],
@@ -63,38 +60,75 @@ def test_the_official_openai_sdk():
         same((text, names, json.loads(parts)), ("Hello.", ["isa"], {"query": "add"}))
 
 
+# The words of a chat as many open models have them. The server reads off it how a call is written.
+TEMPLATE = r"""
+{%- if tools %}<|im_start|>system
+{%- for tool in tools %}{{ tool | tojson }}{% endfor %}
+A call is <tool_call>{"name": NAME, "arguments": OBJECT}</tool_call><|im_end|>
+{% endif %}
+{%- for message in messages %}
+{%- if message.role == "tool" %}{{- '<|im_start|>user\n<tool_response>' + message.content + '</tool_response><|im_end|>\n' }}
+{%- else %}{{- '<|im_start|>' + message.role + '\n' + (message.content or '') }}
+{%- for call in message.tool_calls %}
+{{- '<tool_call>{"name": "' + call.function.name + '", "arguments": ' + (call.function.arguments | tojson) + '}</tool_call>' }}
+{%- endfor %}{{- '<|im_end|>\n' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{% endif %}"""
+
+SERVER = """
+import sys, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path, params.n_ctx, params.n_parallel, params.port = sys.argv[1], int(sys.argv[2]), 1, 0
+params.sampling.seed = 3
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+
+
 def tiny_model(path):
-    """A random model of a few hundred kilobytes, so that a real server has something to answer from."""
+    """A random model of some tens of kilobytes: bytes at random, but for quotes, braces, the beginning of a call and the end,
+    which are likely, so that its calls are short. The server's grammar sees to it that they are well formed."""
     import gguf
     import numpy as np
 
     generator = np.random.default_rng(1)
-    size, inner, heads, words = 64, 128, 4, 259
+    size, inner = 32, 32
+    special = [b"<unk>", b"<s>", b"</s>", b"<tool_call>", b"</tool_call>", "\u2581".encode()]
+    words = special + [f"<0x{byte:02X}>".encode() for byte in range(256)]
+    likely = {b"<tool_call>": 1.1, b"<0x22>": 1.1, b"<0x7D>": 1.1, b"</s>": 0.9}
     writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(32768)
+    writer.add_context_length(131072)
     writer.add_embedding_length(size)
     writer.add_block_count(1)
     writer.add_feed_forward_length(inner)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(heads)
+    writer.add_head_count(1)
+    writer.add_head_count_kv(1)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(size // heads)
+    writer.add_rope_dimension_count(size)
     writer.add_tokenizer_model("llama")
-    writer.add_token_list([b"<unk>", b"<s>", b"</s>"] + [f"<0x{byte:02X}>".encode() for byte in range(256)])
-    writer.add_token_scores([0.0] * words)
-    writer.add_token_types([2, 3, 3] + [6] * 256)
+    writer.add_token_list(words)
+    writer.add_token_scores([0.0] * len(words))
+    writer.add_token_types([2, 3, 3, 4, 4, 1] + [6] * 256)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
-    writer.add_chat_template("{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}")
+    writer.add_add_bos_token(False)
+    writer.add_add_space_prefix(False)
+    writer.add_chat_template(TEMPLATE)
 
-    def add(name, *shape):
-        writer.add_tensor(name, generator.normal(0, 0.05, shape).astype(np.float32))
+    def draw(*shape):
+        return generator.normal(0, 0.05, shape).astype(np.float32)
 
-    add("token_embd.weight", words, size)
-    add("output.weight", words, size)
+    embedding, output = draw(len(words), size), draw(len(words), size)
+    embedding[:, 0] = 1  # survives the one layer, so that its weight in the output is a word's likelihood
+    for word, weight in likely.items():
+        output[words.index(word), 0] = weight
+    writer.add_tensor("token_embd.weight", embedding)
+    writer.add_tensor("output.weight", output)
     for name, shape in (("attn_q", (size, size)), ("attn_k", (size, size)), ("attn_v", (size, size)), ("attn_output", (size, size)),
                         ("ffn_gate", (inner, size)), ("ffn_up", (inner, size)), ("ffn_down", (size, inner))):
-        add(f"blk.0.{name}.weight", *shape)
+        writer.add_tensor(f"blk.0.{name}.weight", draw(*shape))
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
         writer.add_tensor(f"{name}.weight", np.ones(size, np.float32))
     writer.write_header_to_file()
@@ -103,43 +137,57 @@ def tiny_model(path):
     writer.close()
 
 
+class LlamaServer:
+    """llama.cpp's own server on a free port of this machine, as the package `xllamacpp` has it built."""
+
+    def __init__(self, context):
+        self.context = context
+
+    def __enter__(self):
+        self.log = open(f"server-{self.context}.log", "wb")
+        self.process = subprocess.Popen([sys.executable, "-c", SERVER, "tiny.gguf", str(self.context)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
+        self.url = self.process.stdout.readline().decode().strip()
+        assert self.url.startswith("http://127.0.0.1:"), read(self.log.name)[-2000:]
+        return self
+
+    def __exit__(self, *error):
+        self.process.kill()
+        self.process.communicate()
+        self.log.close()
+
+    def lower(self, *more, path="/v1", out="out"):
+        return plumb("lower", TASK, "--target", "sm_89", "--provider", "openai", "--model", "tiny", "--base-url",
+                     self.url + path, "--max-output", "2048", "--tries", "2", "--out", out, *more,
+                     env=environment("openai", ""), timeout=600)
+
+
 def test_llama_cpp_s_server():
     try:
         import gguf  # noqa: F401
-        import llama_cpp.server  # noqa: F401
-        import uvicorn  # noqa: F401
+        import xllamacpp  # noqa: F401
     except ImportError:
-        return skipped("llama-cpp-python with its server, and gguf,")
+        return skipped("llama.cpp's server (the Python packages `xllamacpp` and `gguf`)")
     tiny_model("tiny.gguf")
-    port = 18000 + os.getpid() % 10000
-    server = subprocess.Popen([sys.executable, "-m", "llama_cpp.server", "--model", "tiny.gguf", "--n_ctx", "32768",
-                               "--host", "127.0.0.1", "--port", str(port)], stdout=open("server.log", "wb"),
-                              stderr=subprocess.STDOUT)
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=2)
-                break
-            except OSError:
-                time.sleep(0.2)
-        result = plumb("lower", TASK, "--target", "sm_89", "--provider", "openai", "--model", "tiny", "--base-url",
-                       f"http://127.0.0.1:{port}/v1", "--max-output", "256", "--budget", "turns=2", "--tries", "2",
-                       env=environment("openai", ""), timeout=600)
-        same(result.code, 1, "a random model lowers nothing")
-        turns = events("lowered/vector_add/sm_89", "turn")
-        with open("server.log", "rb") as log:
-            said = log.read()[-2000:]
-        same(len(turns), 2, (events("lowered/vector_add/sm_89", "retry"), said))
-        assert turns[0]["usage"]["output"] > 0, turns[0]
+    with LlamaServer(131072) as server:
+        same(server.lower("--budget", "turns=4").code, 1, "a random model lowers nothing")
+        turns, calls = events(kind="turn"), events(kind="call")
+        assert turns and all(turn["usage"]["output"] > 0 for turn in turns), (events(kind="retry"), read(server.log.name)[-2000:])
+        same(events(kind="retry"), [])
+        same(turns[-1]["usage"]["cache_read"] > turns[0]["usage"]["input"] / 2, True, "the beginning stays as it is")
+        # Its calls come in many small pieces and are whole again here: names of the table, objects as arguments.
+        assert calls, (turns, read(server.log.name)[-2000:])
+        names = {tool["name"] for tool in json.loads(plumb("tool", "--list", "--json").out)["tools"]}
+        assert all(each["tool"] in names and isinstance(each["input"], dict) for each in calls), calls
+        assert events(kind="stop"), "the run says why it ended"
         # What a server refuses is one of its messages, not a crash.
-        result = plumb("lower", TASK, "--target", "sm_89", "--provider", "openai", "--model", "tiny", "--base-url",
-                       f"http://127.0.0.1:{port}/v1/nothing", "--budget", "turns=1", "--tries", "2", "--out", "b",
-                       env=environment("openai", ""), timeout=600)
+        result = server.lower("--budget", "turns=1", path="/v1/nothing", out="b")
         same(result.code, 1)
         assert "status 404" in result.out, result.out
-    finally:
-        server.kill()
-        server.wait()
+    with LlamaServer(1024) as server:
+        result = server.lower("--budget", "turns=2", out="c")
+        same((result.code, events("c", "turn")), (1, []), "a prompt that the server has no room for")
+        assert "context" in result.out, result.out
 
 
 if __name__ == "__main__":
