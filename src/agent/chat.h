@@ -83,7 +83,7 @@ class Chat final : public Provider {
 
   std::optional<std::uint64_t> seed() const override { return std::nullopt; }
   bool is_live() const override { return true; }
-  void attach(Surroundings surroundings) override { surroundings_ = std::move(surroundings); }
+  void attach(const Surroundings& surroundings) override { surroundings_ = surroundings; }
   void tell(std::string_view role, std::string_view text, bool restarts) override;
   std::optional<Turn> next(Findings& findings) override;
   void answered(const Call& call, const session::Reply& reply, Findings& findings) override;

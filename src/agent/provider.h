@@ -47,7 +47,7 @@ class Provider {
   virtual std::optional<std::uint64_t> seed() const = 0;
   // Whether the loop guides: prompts, stages and what lanes share. A replay brings all of these along.
   virtual bool is_live() const { return false; }
-  virtual void attach(Surroundings) {}
+  virtual void attach(const Surroundings& /*surroundings*/) {}
   // What the loop has to say, as user or as system. `restarts` drops all that was said before, the system text apart.
   virtual void tell(std::string_view /*role*/, std::string_view /*text*/, bool /*restarts*/) {}
   // Empty when the run is done, or when the provider cannot go on: then with an error among the findings.
