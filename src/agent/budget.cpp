@@ -68,7 +68,9 @@ std::optional<Prices> read_prices(const std::filesystem::path& path, Findings& f
   const std::optional<Toml> toml = parse_toml(source, source->text(), findings);
   if (!toml) return std::nullopt;
   Prices out;
-  for (const auto& [model, row] : toml->value.items()) {
+  for (const auto& entry : toml->value.items()) {
+    const std::string& model = entry.key();
+    const Json& row = entry.value();
     const std::string at = "/" + model;
     const auto number = [&](const char* key) -> std::optional<double> {
       if (!row.is_object() || !row.contains(key)) return std::nullopt;
