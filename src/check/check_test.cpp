@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "check/codes.h"
 #include "check/facts.h"
@@ -411,6 +414,54 @@ TEST(Footprints, OfALoopBecomeOneInterval) {
     }
   }
   EXPECT_EQ(footprint.take().size(), 8u);
+}
+
+TEST(Footprints, WhatALoopReadsInEqualStepsIsOneInterval) {
+  Footprint footprint;
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    for (std::uint64_t lane = 0; lane < 8; ++lane) {
+      const std::uint64_t begin = lane * 100000 + step * 64;
+      footprint.add(begin, begin + 2, kLoad, AccessKind::Read, 3, static_cast<unsigned>(lane));
+    }
+  }
+  EXPECT_EQ(footprint.take().size(), 8u);
+}
+
+TEST(Footprints, HoldExactlyTheBytesAdded) {
+  std::mt19937 random(7);
+  for (unsigned round = 0; round < 200; ++round) {
+    Footprint footprint;
+    std::set<std::pair<std::uint32_t, std::uint64_t>> expected, held;
+    for (unsigned loop = 0; loop < 6; ++loop) {
+      const std::uint32_t instr = random() % 2 == 0 ? kLoad : kCopy, warp = random() % 2;
+      const std::uint64_t base = random() % 200, stride = random() % 40, size = 1 + random() % 24;
+      const unsigned place = random() % 3;
+      for (std::uint64_t step = 0; step < 1 + loop * 3; ++step) {
+        const std::uint64_t begin = base + step * stride;
+        footprint.add(begin, begin + size, instr, AccessKind::Read, warp, place);
+        for (std::uint64_t byte = begin; byte < begin + size; ++byte) expected.emplace(instr, byte);
+      }
+    }
+    for (const Interval& interval : footprint.take()) {
+      for (std::uint32_t i = 0; i < interval.count; ++i) {
+        for (std::uint64_t byte = interval.begin; byte < interval.end; ++byte) {
+          held.emplace(interval.instr, byte + i * interval.stride);
+        }
+      }
+    }
+    ASSERT_EQ(held, expected) << round;
+  }
+}
+
+TEST(CrossCta, ReadsInStepsMeetTheWritesInThemAndNotThoseBetween) {
+  const Interval steps{0, 2, kLoad, AccessKind::Read, 100, 64}, between{32, 64, kStore, AccessKind::Write},
+      within{64 * 70 + 1, 64 * 70 + 3, kStore, AccessKind::Write};
+  EXPECT_TRUE(cross_cta_conflicts({{0, 0, {steps}}, {1, 1, {between}}}, ops()).all().empty());
+  const Conflicts conflicts = cross_cta_conflicts({{0, 0, {steps}}, {1, 1, {between, within}}}, ops());
+  ASSERT_EQ(conflicts.all().size(), 1u);
+  EXPECT_EQ(conflicts.all().begin()->second.address, 64u * 70 + 1);
+  const Interval writes{0, 2, kStore, AccessKind::Write, 100, 64}, reads{64 * 99, 64 * 99 + 1, kLoad, AccessKind::Read};
+  EXPECT_EQ(cross_cta_conflicts({{0, 0, {writes}}, {1, 1, {reads}}}, ops()).all().size(), 1u);
 }
 
 TEST(Message, NamesBothPlacesTheBytesAndTheMend) {

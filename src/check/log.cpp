@@ -34,29 +34,76 @@ void Footprint::add(std::uint64_t begin, std::uint64_t end, std::uint32_t instr,
       return;
     }
   }
-  intervals_.push_back({begin, end, instr, kind});
-  if (intervals_.size() > limit_) {
-    compact();
-    limit_ = std::max<std::size_t>(limit_, 2 * intervals_.size());
+  push({begin, end, instr, kind});
+}
+
+void Footprint::add(std::uint64_t begin, std::uint64_t end, std::uint32_t instr, AccessKind kind, std::uint32_t warp,
+                    unsigned place) {
+  std::uint32_t& open = open_interval(warp, instr, place);
+  if (open != kNone && intervals_[open].kind == kind) {
+    Interval& last = intervals_[open];
+    const bool is_one = last.count == 1, has_same_size = last.end - last.begin == end - begin;
+    if (is_one && begin >= last.begin && end <= last.end) return;
+    if (is_one && begin == last.end) {
+      last.end = end;
+      return;
+    }
+    if (is_one && has_same_size && begin > last.end) last.stride = begin - last.begin;
+    if (has_same_size && last.stride != 0 && begin == last.begin + last.count * last.stride && last.count != kNone) {
+      ++last.count;
+      return;
+    }
   }
+  open = static_cast<std::uint32_t>(intervals_.size());
+  push({begin, end, instr, kind});
+}
+
+std::uint32_t& Footprint::open_interval(std::uint32_t warp, std::uint32_t instr, unsigned place) {
+  if (groups_of_warps_.size() <= warp) groups_of_warps_.resize(warp + 1);
+  std::vector<std::uint32_t>& groups = groups_of_warps_[warp];
+  if (groups.size() <= instr) groups.resize(instr + 1, kNone);
+  if (groups[instr] == kNone) {
+    groups[instr] = static_cast<std::uint32_t>(groups_.size());
+    groups_.emplace_back().fill(kNone);
+  }
+  return groups_[groups[instr]][place % kPlaces];
+}
+
+void Footprint::push(const Interval& interval) {
+  intervals_.push_back(interval);
+  if (intervals_.size() <= limit_) return;
+  compact();
+  limit_ = std::max<std::size_t>(limit_, 2 * intervals_.size());
 }
 
 void Footprint::compact() {
   std::sort(intervals_.begin(), intervals_.end(), [](const Interval& a, const Interval& b) {
-    return std::tie(a.kind, a.instr, a.begin) < std::tie(b.kind, b.instr, b.begin);
+    return std::tie(a.kind, a.instr, a.count, a.stride, a.begin, a.end) <
+           std::tie(b.kind, b.instr, b.count, b.stride, b.begin, b.end);
   });
   std::size_t kept = 0;
   for (const Interval& interval : intervals_) {
     if (kept != 0) {
       Interval& last = intervals_[kept - 1];
-      if (last.kind == interval.kind && last.instr == interval.instr && interval.begin <= last.end) {
-        last.end = std::max(last.end, interval.end);
+      const std::uint64_t end = std::max(last.end, interval.end);
+      if (last.kind == interval.kind && last.instr == interval.instr && last.count == interval.count &&
+          last.stride == interval.stride && interval.begin <= last.end &&
+          (last.count == 1 || end - last.begin <= last.stride)) {
+        last.end = end;
         continue;
       }
     }
     intervals_[kept++] = interval;
   }
   intervals_.resize(kept);
+  for (Interval& interval : intervals_) {
+    if (interval.count == 1 || interval.end - interval.begin != interval.stride) continue;
+    interval.end = interval.last_end();
+    interval.count = 1;
+    interval.stride = 0;
+  }
+  groups_of_warps_.clear();
+  groups_.clear();
 }
 
 std::vector<Interval> Footprint::take() {
@@ -70,6 +117,18 @@ struct Owned {
   Interval interval;
   std::uint64_t cta = 0, group = 0;
 };
+
+template <class Visit>
+void for_each_range(const Interval& interval, Visit&& visit) {
+  Interval range = interval;
+  range.count = 1;
+  range.stride = 0;
+  for (std::uint32_t i = 0; i < interval.count; ++i) {
+    visit(range);
+    range.begin += interval.stride;
+    range.end += interval.stride;
+  }
+}
 
 bool commutes(const Owned& a, const Owned& b, const std::vector<std::uint64_t>& op) {
   return a.interval.kind == AccessKind::Atomic && b.interval.kind == AccessKind::Atomic && op[a.interval.instr] != 0 &&
@@ -100,13 +159,20 @@ constexpr std::uint64_t kMaxPairs = 100000;
 
 Conflicts cross_cta_conflicts(const std::vector<CtaFootprint>& footprints,
                               const std::vector<std::uint64_t>& commuting_op_of_instr) {
-  std::vector<Owned> writes, reads;
+  Conflicts conflicts;
+  const bool has_others = std::any_of(footprints.begin(), footprints.end(), [&](const CtaFootprint& footprint) {
+    return footprint.group != footprints.front().group;
+  });
+  if (!has_others) return conflicts;
+  std::vector<Owned> writes;
   for (const CtaFootprint& footprint : footprints) {
     for (const Interval& interval : footprint.intervals) {
-      (interval.kind == AccessKind::Read ? reads : writes).push_back({interval, footprint.cta, footprint.group});
+      if (interval.kind == AccessKind::Read) continue;
+      for_each_range(interval, [&](const Interval& range) {
+        writes.push_back({range, footprint.cta, footprint.group});
+      });
     }
   }
-  Conflicts conflicts;
   std::sort(writes.begin(), writes.end(), [](const Owned& a, const Owned& b) {
     return std::tie(a.interval.begin, a.interval.end, a.cta) < std::tie(b.interval.begin, b.interval.end, b.cta);
   });
@@ -127,11 +193,21 @@ Conflicts cross_cta_conflicts(const std::vector<CtaFootprint>& footprints,
     against_earlier(i, writes[i]);
     furthest[i] = std::max(writes[i].interval.end, i == 0 ? 0 : furthest[i - 1]);
   }
-  for (const Owned& read : reads) {
-    const auto past =
-        std::lower_bound(writes.begin(), writes.end(), read.interval.end,
-                         [](const Owned& write, std::uint64_t end) { return write.interval.begin < end; });
-    against_earlier(static_cast<std::size_t>(past - writes.begin()), read);
+  const auto writes_before = [&](std::uint64_t end) {
+    const auto past = std::lower_bound(writes.begin(), writes.end(), end, [](const Owned& write, std::uint64_t place) {
+      return write.interval.begin < place;
+    });
+    return static_cast<std::size_t>(past - writes.begin());
+  };
+  for (const CtaFootprint& footprint : footprints) {
+    for (const Interval& interval : footprint.intervals) {
+      if (interval.kind != AccessKind::Read) continue;
+      const std::size_t before = writes_before(interval.last_end());
+      if (before == 0 || furthest[before - 1] <= interval.begin) continue;
+      for_each_range(interval, [&](const Interval& range) {
+        against_earlier(writes_before(range.end), {range, footprint.cta, footprint.group});
+      });
+    }
   }
   return conflicts;
 }

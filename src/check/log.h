@@ -2,6 +2,7 @@
 // What the observer of one CTA or cluster leaves behind: conflicts, one per cause, and footprints in global memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -42,22 +43,40 @@ class Conflicts {
   std::map<std::tuple<const Code*, std::uint32_t, std::uint32_t>, Conflict> all_;
 };
 
+// `count` ranges of end - begin bytes, each `stride` bytes after the one before.
 struct Interval {
   std::uint64_t begin = 0, end = 0;
   std::uint32_t instr = 0;
   machine::AccessKind kind = machine::AccessKind::Read;
+  std::uint32_t count = 1;
+  std::uint64_t stride = 0;
+
+  std::uint64_t last_end() const { return end + (count - 1) * stride; }
 };
 
-// Byte ranges of global memory that one CTA touched, merged where one instruction's ranges meet.
+// Byte ranges of global memory that one CTA touched, merged where one instruction's ranges meet, or follow each other
+// in equal steps.
 class Footprint {
  public:
   void add(std::uint64_t begin, std::uint64_t end, std::uint32_t instr, machine::AccessKind kind);
+  // The range is number `place` of those that the warp's instruction touches: what a loop moves by equal steps becomes
+  // one interval at once.
+  void add(std::uint64_t begin, std::uint64_t end, std::uint32_t instr, machine::AccessKind kind, std::uint32_t warp,
+           unsigned place);
   std::vector<Interval> take();
 
  private:
+  static constexpr unsigned kPlaces = 32;
+  static constexpr std::uint32_t kNone = ~0U;
+
+  std::uint32_t& open_interval(std::uint32_t warp, std::uint32_t instr, unsigned place);
+  void push(const Interval& interval);
   void compact();
   std::vector<Interval> intervals_;
   std::size_t limit_ = 1 << 14;
+  // The interval that grew last, by warp, instruction and place.
+  std::vector<std::vector<std::uint32_t>> groups_of_warps_;
+  std::vector<std::array<std::uint32_t, kPlaces>> groups_;
 };
 
 // Global bytes that one CTA touched. CTAs of one group (a cluster) are compared elsewhere.

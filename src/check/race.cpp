@@ -277,17 +277,18 @@ void RaceChecker::report(const Code& code, const Touch& touch, const Record& rec
 void RaceChecker::add_footprint(const Access& access) {
   Footprint& footprint = footprints_[rank_of(access.warp)];
   std::uint64_t begin = 0, end = 0;
+  unsigned place = 0;
   for (std::uint32_t rest = access.mask; rest != 0; rest &= rest - 1) {
     const std::uint64_t address = access.address[std::countr_zero(rest)];
     if (address == end && end != 0) {
       end += access.size;
       continue;
     }
-    if (end != 0) footprint.add(begin, end, access.instr, access.kind);
+    if (end != 0) footprint.add(begin, end, access.instr, access.kind, access.warp, place++);
     begin = address;
     end = address + access.size;
   }
-  if (end != 0) footprint.add(begin, end, access.instr, access.kind);
+  if (end != 0) footprint.add(begin, end, access.instr, access.kind, access.warp, place);
 }
 
 void RaceChecker::async_copy_issued(std::uint64_t id, std::uint32_t instr, WarpMask who, const std::uint64_t* shared,
@@ -317,7 +318,8 @@ void RaceChecker::async_copy_issued(std::uint64_t id, std::uint32_t instr, WarpM
     one.granule = global[lane] / kGranuleBytes;
     one.pattern.bytes = byte_mask(global[lane], copy.source_size[lane]);
     touch(one);
-    footprints_[rank_of(who.warp)].add(global[lane], global[lane] + copy.source_size[lane], instr, AccessKind::Read);
+    footprints_[rank_of(who.warp)].add(global[lane], global[lane] + copy.source_size[lane], instr, AccessKind::Read,
+                                       who.warp, lane);
   }
 }
 
