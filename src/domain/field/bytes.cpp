@@ -2,6 +2,7 @@
 // Between values and tagged bytes: memory, register words, and what `prove` reads.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "domain/field/fixed.h"
@@ -18,17 +19,22 @@ using Real = Field::Real;
 // the bytes are follows from where they lie.
 void name_inputs(Worker& w, const Buffer& buffer, std::uint64_t offset, unsigned count, Tag* tags) {
   const unsigned size = buffer.integer_bytes != 0 ? buffer.integer_bytes : byte_size(buffer.element);
+  const auto shift = static_cast<unsigned>(std::countr_zero(size));
   const Format format = buffer.integer_bytes != 0 ? field::integer_format(size) : buffer.element;
-  const std::uint64_t elements = (buffer.size + size - 1) / size;
+  const std::uint64_t elements = (buffer.size + size - 1) >> shift;
   std::uint64_t last = ~std::uint64_t{0};
   ValueId id = kNoValue;
   for (unsigned k = 0; k < count; ++k) {
     if (tags[k] != kPristineTag) continue;
-    const std::uint64_t index = (offset + k) / size;
-    if (index != last) id = w.shared.input(buffer.tensor, index, elements, format);
+    const std::uint64_t index = (offset + k) >> shift;
+    if (index != last) {
+      // Variables have ids in a row, and are made in groups.
+      const bool is_next = id != kNoValue && index == last + 1 && index % field::Shared::kInputGroup != 0;
+      id = is_next ? id + 1 : w.shared.input(buffer.tensor, index, elements, format);
+    }
     last = index;
     if (id == kNoValue) return w.raise(kFieldMemory, "no room for more abstract values");
-    tags[k] = make_tag(id, static_cast<unsigned>((offset + k) % size));
+    tags[k] = make_tag(id, static_cast<unsigned>(offset + k) & (size - 1));
   }
 }
 

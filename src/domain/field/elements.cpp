@@ -6,9 +6,9 @@
 namespace plumb::domain::field {
 namespace {
 
+// Pieces of a set are in rising order (see append).
 bool has(const ElementSet& set, std::uint32_t piece) {
-  // The piece added last first: that is where a running maximum's elements are.
-  return std::find(set.pieces.rbegin(), set.pieces.rend(), piece) != set.pieces.rend();
+  return std::binary_search(set.pieces.begin(), set.pieces.end(), piece);
 }
 
 }  // namespace
@@ -64,7 +64,8 @@ std::uint32_t Elements::make_piece(const ElementSet& set, std::span<const Elemen
 
 void Elements::append(ElementSet& set, std::uint32_t piece) {
   if (pieces_[piece].elements.empty()) return;
-  set.pieces.push_back(piece);
+  const bool is_last = set.pieces.empty() || set.pieces.back() < piece;
+  set.pieces.insert(is_last ? set.pieces.end() : std::lower_bound(set.pieces.begin(), set.pieces.end(), piece), piece);
   set.count += static_cast<std::uint32_t>(pieces_[piece].elements.size());
 }
 
@@ -96,6 +97,7 @@ void Elements::consolidate(ElementSet& set) {
 }
 
 bool Elements::contains(const ElementSet& set, const ElementSet& other) const {
+  if (other.count > set.count) return false;  // no element of a set is there twice
   return std::all_of(other.pieces.begin(), other.pieces.end(), [&](std::uint32_t id) {
     if (has(set, id)) return true;
     if (!pieces_[id].is_shared) return pieces_[id].elements.empty();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "triton/tile/blocks.h"
@@ -67,22 +68,7 @@ class Access {
     domain::Word word;
     context_.domain.load(buffer, address - buffer.address, kSize, bytes, D::kHasTags ? word.tags : nullptr);
     std::memcpy(&word.bits, bytes, sizeof bytes);
-    if constexpr (D::kHasTags) {
-      if (is_undefined(word)) return mark_undefined(out, index);
-    }
-    if constexpr (kIsReal) {
-      out.reals[index] = context_.domain.from_word(kFormat, word);
-    } else {
-      if (D::kHasTags && has_tags(word)) {
-        if (!takes_words_ || element_ == DType::Int1 || buffer.integer_bytes == 0) abstract_integer(buffer);
-        if (out.words.empty()) out.words.resize(out.size());
-        out.words[index] = word;
-        out.ints[index] = 0;
-        return;
-      }
-      const auto value = static_cast<std::int64_t>(word.bits);
-      out.ints[index] = element_ == DType::Int1 ? (value & 0xff) != 0 : wrap(element_, value);
-    }
+    put(buffer, word, out, index);
   }
 
   // Writes element `from` of a block of the element's type.
@@ -119,6 +105,11 @@ class Access {
         return;
       }
     }
+    if constexpr (D::kHasTags) {
+      if (domain::Buffer* buffer = context_.memory.find(address, n * kSize)) {
+        return load_tagged(*buffer, address - buffer->address, n, out, index);
+      }
+    }
     for (std::size_t i = 0; i < n; ++i) load(address + i * kSize, out, index + i);
   }
   void store_run(std::uint64_t address, std::size_t n, const Block<D>& value, std::size_t index) {
@@ -149,6 +140,42 @@ class Access {
   }
 
  private:
+  void put([[maybe_unused]] const domain::Buffer& buffer, const domain::Word& word, Block<D>& out, std::size_t index) {
+    if constexpr (D::kHasTags) {
+      if (is_undefined(word)) return mark_undefined(out, index);
+    }
+    if constexpr (kIsReal) {
+      out.reals[index] = context_.domain.from_word(kFormat, word);
+    } else {
+      if (D::kHasTags && has_tags(word)) {
+        if (!takes_words_ || element_ == DType::Int1 || buffer.integer_bytes == 0) abstract_integer(buffer);
+        if (out.words.empty()) out.words.resize(out.size());
+        out.words[index] = word;
+        out.ints[index] = 0;
+        return;
+      }
+      const auto value = static_cast<std::int64_t>(word.bits);
+      out.ints[index] = element_ == DType::Int1 ? (value & 0xff) != 0 : wrap(element_, value);
+    }
+  }
+  // load_run of what one buffer holds, as much at a time as the domain takes.
+  void load_tagged(domain::Buffer& buffer, std::uint64_t offset, std::size_t n, Block<D>& out, std::size_t index) {
+    constexpr std::size_t kPieces = 16 / kSize;
+    std::byte bytes[16];
+    domain::Tag tags[16];
+    for (std::size_t first = 0; first < n; first += kPieces) {
+      const std::size_t count = std::min(kPieces, n - first);
+      const auto size = static_cast<unsigned>(count * kSize);
+      context_.domain.load(buffer, offset + first * kSize, size, bytes, tags);
+      for (std::size_t i = 0; i < count; ++i) {
+        domain::Word word;
+        std::memcpy(&word.bits, bytes + i * kSize, kSize);
+        std::copy_n(tags + i * kSize, kSize, word.tags);
+        put(buffer, word, out, index + first + i);
+      }
+    }
+  }
+
   domain::Buffer& find(std::uint64_t address, const char* what, std::size_t index) {
     const bool is_same = last_ != nullptr && address >= last_->address && address - last_->address <= last_->size &&
                          last_->size - (address - last_->address) >= kSize;
