@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "domain/ieee/ieee.h"
+#include "prove/equal_memory.h"
 
 namespace plumb::prove {
 namespace {
@@ -65,7 +66,7 @@ NumericResult run_numeric(const Setup& setup, const task::Task& task, const Cand
   Setup spec_setup = setup;
   spec_setup.has_workspace = false;
   const std::unique_ptr<domain::Memory> spec = make_memory(spec_setup, findings);
-  const std::unique_ptr<domain::Memory> other = make_memory(setup, findings);
+  const std::unique_ptr<domain::Memory> other = spec ? make_equal_memory(setup, *spec, findings) : nullptr;
   if (!spec || !other) return result;
   std::vector<Ieee> domains(workers);
   triton::Options triton_options;

@@ -25,6 +25,8 @@ using Seconds = std::chrono::duration<double>;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kSeedTries = 4;
+// Memory beyond which concrete runs come one after the other.
+constexpr std::uint64_t kMostNumeric = std::uint64_t{1} << 30;
 
 class Prover {
  public:
@@ -194,6 +196,7 @@ class Prover {
       job.field.ideals = ideals;
       job.field.constants = mode == 0 ? domain::Constants::Exact : domain::Constants::Ideal;
       job.field.sentinels = mode == 2;
+      job.is_tentative = has_spec_ && mode != modes.back();
       if (mode > 0) {
         for (const auto& [name, size] : job.setup.bound.sizes) {
           if (size > 1) job.field.ideals.emplace_back(1.0 / static_cast<double>(size), fmt::format("1/{}", size));
@@ -335,13 +338,26 @@ class Prover {
       double offset, scale;
       const char* text;
     };
-    for (const Inputs& inputs : {Inputs{0, 1, "standard normal inputs"}, Inputs{0, 100, "inputs of scale 100"},
-                                 Inputs{1000, 1, "inputs around 1000"}}) {
+    const std::array<Inputs, 3> kinds = {
+        {{0, 1, "standard normal inputs"}, {0, 100, "inputs of scale 100"}, {1000, 1, "inputs around 1000"}}};
+    // Drawing inputs takes one worker, and so does a launch of one block: the others see to another kind.
+    std::uint64_t bytes = 0;
+    for (const task::BoundArg& arg : job.setup.bound.args) {
+      if (arg.is_tensor) bytes += 2 * arg.elements * task::element_bytes(arg.type);
+    }
+    const unsigned at_once = bytes * kinds.size() > kMostNumeric ? 1 : workers_;
+    std::array<NumericResult, kinds.size()> runs;
+    parallel_for(at_once, kinds.size(), [&](unsigned, std::size_t i) {
       Setup setup = job.setup;
       setup.data = Data::Normal;
-      setup.offset = inputs.offset;
-      setup.scale = inputs.scale;
-      const NumericResult run = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
+      setup.offset = kinds[i].offset;
+      setup.scale = kinds[i].scale;
+      runs[i] = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
+      return true;
+    });
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const Inputs& inputs = kinds[i];
+      const NumericResult& run = runs[i];
       if (run.differences.empty()) continue;
       const NumericDifference& shown = run.differences.front();
       outcome_.contract = Contract::Weaker;
@@ -349,7 +365,7 @@ class Prover {
           shown.is_range ? &kContractRange : &kContractPrecision,
           Severity::Error,
           fmt::format("on {} `{}` is {:.9g} in the source and {:.9g} in the candidate, at {}", inputs.text,
-                      element_name(setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate, label),
+                      element_name(job.setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate, label),
           entry_place(),
           {},
           {}});

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "domain/ieee/ieee.h"
 #include "prove/codes.h"
+#include "prove/equal_memory.h"
 #include "prove/tensor_maps.h"
 #include "task/float_range.h"
 
@@ -31,21 +32,32 @@ std::optional<Format> float_format(std::string_view type) {
   return std::nullopt;
 }
 
+namespace {
+
+// Round to nearest even, as the processor does, of what is not NaN.
+std::uint32_t to_single(double value) { return std::bit_cast<std::uint32_t>(static_cast<float>(value)); }
+std::uint32_t upper_half(std::uint32_t single) { return (single + 0x7fff + (single >> 16 & 1)) >> 16; }
+
+}  // namespace
+
 std::uint64_t encode(Format format, double value) {
+  if (format == Format::F64) return std::bit_cast<std::uint64_t>(value);
+  if (!std::isnan(value) && format == Format::F32) return to_single(value);
+  if (!std::isnan(value) && format == Format::BF16) return upper_half(to_single(value));
   const domain::Ieee ieee;
   domain::FloatMode mode;
   mode.satfinite = format == Format::E4M3 || format == Format::E5M2;
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-  if (format == Format::F64) return bits;
-  const std::uint64_t single = ieee.convert(Format::F32, Format::F64, bits, {});
+  const std::uint64_t single = ieee.convert(Format::F32, Format::F64, std::bit_cast<std::uint64_t>(value), {});
   return format == Format::F32 ? single : ieee.convert(format, Format::F32, single, mode);
 }
 
 double decode(Format format, const std::byte* element) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, element, domain::byte_size(format));
-  const domain::Ieee ieee;
-  return std::bit_cast<double>(format == Format::F64 ? bits : ieee.convert(Format::F64, format, bits, {}));
+  if (format == Format::F64) return std::bit_cast<double>(bits);
+  if (format == Format::F32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (format == Format::BF16) return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  return std::bit_cast<double>(domain::Ieee().convert(Format::F64, format, bits, {}));
 }
 
 namespace {
@@ -157,9 +169,8 @@ std::uint32_t misalignment(const Setup& setup, const task::BoundArg& arg, std::u
   return static_cast<std::uint32_t>(mix64(setup.seed ^ mix64(~std::uint64_t{tensor})) % places) * size;
 }
 
-}  // namespace
-
-std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findings) {
+// `filled`: what was drawn already is copied from it.
+std::unique_ptr<domain::Memory> make_memory(const Setup& setup, const domain::Memory* filled, Findings& findings) {
   const bool is_abstract = setup.data == Data::Abstract;
   auto memory = std::make_unique<domain::Memory>(is_abstract);
   std::uint32_t tensor = 0;
@@ -183,6 +194,10 @@ std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findin
     buffer.tensor = tensor;
     if (!format) buffer.integer_bytes = static_cast<std::uint8_t>(size);
     if (init != domain::Init::Concrete) continue;
+    if (filled != nullptr) {
+      std::memcpy(buffer.bytes.get(), filled->find(std::string_view(arg.name))->bytes.get(), buffer.size);
+      continue;
+    }
     Filler filler(buffer, arg, setup, tensor);
     if (format) {
       filler.floats(*format);
@@ -194,6 +209,16 @@ std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findin
     memory->add(std::string(kWorkspace), setup.launch.workspace, domain::Init::Concrete, Format::F32);
   }
   return memory;
+}
+
+}  // namespace
+
+std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findings) {
+  return make_memory(setup, nullptr, findings);
+}
+
+std::unique_ptr<domain::Memory> make_equal_memory(const Setup& setup, const domain::Memory& first, Findings& findings) {
+  return make_memory(setup, &first, findings);
 }
 
 namespace {

@@ -48,14 +48,16 @@ class Comparer {
  public:
   Comparer(Field& field, ShapeResult& result) : field_(field), result_(result) {}
 
-  void floats(Buffer& spec, Buffer& candidate, Format format, bool is_input) {
+  // `is_partial`: what the candidate did not write is passed over.
+  void floats(Buffer& spec, Buffer& candidate, Format format, bool is_input, bool is_partial = false) {
     const unsigned size = domain::byte_size(format);
     BufferSignature signature{spec.name, {}, {}};
     for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
       ++result_.elements;
       const domain::Tag tag = std::atomic_ref<domain::Tag>(candidate.tags[at]).load(std::memory_order_relaxed);
       const domain::Tag own = std::atomic_ref<domain::Tag>(spec.tags[at]).load(std::memory_order_relaxed);
-      if (tag == domain::kPristineTag && own == domain::kPristineTag) continue;
+      if (tag == domain::kPristineTag && (is_partial || own == domain::kPristineTag)) continue;
+      if (is_partial && tag == domain::kUndefinedTag) continue;
       const Field::Real a = field_.read(spec, at, format), b = field_.read(candidate, at, format);
       if (field_.faulted()) {
         mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, field_.take_fault().text);
@@ -217,7 +219,8 @@ bool repeats(const ShapeJob& job, domain::FieldContext& context, domain::Memory&
   return again.mismatches.empty();
 }
 
-bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
+bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result,
+                   std::uint64_t last_cta = ~std::uint64_t{0}) {
   const machine::Launch launch = make_launch(job.setup, *job.candidate, memory, result.findings);
   if (!result.findings.empty()) return false;
   const auto program = machine::Program<Field>::decode(job.candidate->module, launch.entry, result.findings);
@@ -228,6 +231,7 @@ bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory
   machine::Options options;
   options.workers = job.workers;
   options.step_budget = job.step_budget;
+  options.last_cta = last_cta;
   if (job.watches_races) options.observe = [&](std::uint64_t cta) { return collector.observe(cta); };
   if (job.progress) {
     options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress("candidate", done, all); };
@@ -238,6 +242,52 @@ bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory
   result.candidate_stop = std::move(run.stop);
   if (job.watches_races) result.races = collector.finish(run.counts.executed);
   return !result.candidate_stop;
+}
+
+// Whether one block's output stands when that block has ended, whatever the others do: none waits for another, and none
+// adds to what another wrote.
+bool has_independent_blocks(const ShapeJob& job) {
+  const auto& cluster = job.setup.launch.cluster;
+  if (cluster[0] * cluster[1] * cluster[2] > 1) return false;
+  constexpr std::array<std::string_view, 4> kOpcodes = {"atom", "red", "fence", "membar"};
+  constexpr std::array<ptx::Mod, 5> kMods = {ptx::Mod::acquire, ptx::Mod::release, ptx::Mod::acq_rel,
+                                             ptx::Mod::volatile_, ptx::Mod::reduce};
+  for (const ptx::Function& function : job.candidate->module->functions) {
+    for (const ptx::Instr& instr : function.instrs) {
+      if (std::find(kOpcodes.begin(), kOpcodes.end(), instr.opcode) != kOpcodes.end()) return false;
+      if (std::any_of(kMods.begin(), kMods.end(), [&](ptx::Mod mod) { return instr.has(mod); })) return false;
+    }
+  }
+  return true;
+}
+
+// A look at the first block alone, where the whole grid would take long to say the same.
+constexpr std::uint64_t kLeastBlocksToTry = 4;
+constexpr std::uint64_t kTrialSteps = std::uint64_t{1} << 24;
+
+// Whether the first block already wrote something that the source does not; its elements are then in `result`.
+bool differs_at_once(const ShapeJob& job, domain::FieldContext& context, domain::Memory& spec, ShapeResult& result) {
+  const auto& grid = job.setup.launch.grid;
+  if (std::uint64_t{grid[0]} * grid[1] * grid[2] < kLeastBlocksToTry || !has_independent_blocks(job)) return false;
+  ShapeJob first = job;
+  first.workers = 1;
+  first.step_budget = std::min(job.step_budget, kTrialSteps);
+  first.watches_races = false;
+  first.progress = nullptr;
+  ShapeResult trial;
+  const std::unique_ptr<domain::Memory> memory = make_memory(job.setup, trial.findings);
+  const Side side(context, 1);
+  if (!memory || !run_candidate(first, side, *memory, trial, 1)) return false;
+  Field judge(context);
+  Comparer comparer(judge, trial);
+  for (const task::BoundArg& arg : job.setup.bound.args) {
+    const std::optional<Format> format = arg.is_tensor ? float_format(arg.type) : std::nullopt;
+    if (!format || arg.role == task::Role::In) continue;
+    comparer.floats(*spec.find(std::string_view(arg.name)), *memory->find(std::string_view(arg.name)), *format, false,
+                    true);
+  }
+  result.mismatches = std::move(trial.mismatches);
+  return !result.mismatches.empty();
 }
 
 // Beyond this a context is not kept for the next job: the values that outputs hold add up.
@@ -288,18 +338,20 @@ ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
     }
   }
   SpecRun::Inner& own = *spec.inner_;
-  if (job.repeats_spec && !own.is_repeated) {
-    own.repeats = repeats(job, own.context, *own.memory);
-    own.is_repeated = true;
-  }
   domain::FieldContext& context = own.context;
   result.programs = own.programs;
-  result.spec_repeats = own.repeats;
   result.primes.assign(context.primes().begin(), context.primes().end());
+  if (job.is_tentative && differs_at_once(job, context, *own.memory, result)) return result;
   const Side candidate(context, job.workers);
   if (!run_candidate(job, candidate, *candidate_memory, result)) return result;
   if (job.progress) job.progress("compare", 0, 1);
   const double degree = compare(job, context, *own.memory, *candidate_memory, result);
+  // A source that is not the candidate's function is told by the comparison.
+  if (job.repeats_spec && !own.is_repeated && result.is_equal()) {
+    own.repeats = repeats(job, own.context, *own.memory);
+    own.is_repeated = true;
+  }
+  result.spec_repeats = own.repeats;
   result.spec_facts = own.facts;
   result.candidate_facts = candidate.facts();
   result.bound = context.failure_bound(degree, result.spec_facts, result.candidate_facts);

@@ -42,7 +42,8 @@ struct ShapeResult {
   std::vector<bool> executed;
   std::uint64_t ctas = 0, programs = 0, elements = 0;
   bool found_planted = false;  // the comparison saw a change that was made for it to see
-  bool spec_repeats = true;    // the spec, run a second time, equals itself; looked at where the job asks
+  bool spec_repeats =
+      true;  // the spec, run a second time, equals itself; looked at where the job asks and all is equal
   unsigned least_lanes = domain::kRepetitions;  // repetitions that every compared output was compared on
   bool needs_new_seed = false;                  // accidental zero divisions
   Findings findings;                            // arguments that cannot be set up
@@ -62,6 +63,8 @@ struct ShapeJob {
   std::function<bool(std::string_view phase, std::uint64_t done, std::uint64_t all)> progress;
   bool watches_races = true;
   bool repeats_spec = false;
+  // A difference sends the job to another try: it may be told from the first block alone.
+  bool is_tentative = false;
 };
 
 // The spec's side of jobs that differ in where tensors lie and in nothing else. A source that looks at no address (the
