@@ -51,6 +51,10 @@ extern constexpr Code kNotProved{
     "At the end of a run the last candidate that `prove` accepted, or else the last one written, is proved again from\n"
     "scratch with a fresh seed. Only `proved` with the contract kept is written out as a lowering."};
 
+extern constexpr Code kProposal{
+    "agent.proposal", "a proposed entry is not kept",
+    "An entry for the knowledge base names passages of the lowering that show what it says. "
+    "The lowering that the run ended in does not have all of them."};
 extern constexpr Code kBudget{"agent.budget", "a budget that cannot be read, or cannot be held",
                               "`--budget turns=40,tokens=2000000,usd=5,minutes=60`, any of them, each a number above "
                               "0. A limit in dollars needs the\n"
@@ -68,10 +72,11 @@ extern constexpr Code kRunOther{"agent.run-other", "the run to resume is of some
                                 "state, the same target, provider,\nmodel and number of lanes."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {
-      &kRunLog,        &kRunLogCut,  &kProviderUnknown, &kProviderSetting, &kProviderKey, &kProviderFailed,
-      &kReplayDiffers, &kReplayTask, &kReplayTools,     &kNoCandidate,     &kNotProved,   &kBudget,
-      &kPrices,        &kArguments,  &kRunInUse,        &kMcpToken,        &kMcpListen,   &kRunOther};
+  static constexpr const Code* kAll[] = {&kRunLog,      &kRunLogCut,      &kProviderUnknown, &kProviderSetting,
+                                         &kProviderKey, &kProviderFailed, &kReplayDiffers,   &kReplayTask,
+                                         &kReplayTools, &kNoCandidate,    &kNotProved,       &kBudget,
+                                         &kPrices,      &kArguments,      &kRunInUse,        &kMcpToken,
+                                         &kMcpListen,   &kRunOther,       &kProposal};
   return kAll;
 }
 

@@ -25,6 +25,7 @@ extern const Code kRunOther;         // a run to resume that is of something els
 extern const Code kRunInUse;         // two programs would write one run log
 extern const Code kMcpToken;         // others could call, and nothing keeps them out
 extern const Code kMcpListen;
+extern const Code kProposal;   // an entry for the knowledge base that the lowering does not show
 extern const Code kNotProved;  // the final candidate is no lowering
 
 std::span<const Code* const> codes();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/codes.h"
+#include "agent/proposals.h"
 #include "agent/run_log.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -67,6 +68,9 @@ Judged judge(const session::Session& session, const FinalText& final_text, const
   };
   keep(ptx, text);
   keep(out / (task.name + ".proof.json"), prove::certificate(task, *candidate, judgement, options).dump(2) + "\n");
+  for (auto& path : write_proposals(log, task, session.config().target, text, out, findings)) {
+    judged.files.push_back(std::move(path));
+  }
   return judged;
 }
 

@@ -44,11 +44,12 @@ void Lane::run(const std::vector<Json>& events) {
 bool Lane::begin() {
   if (options_.given) {
     const std::string file = course_.session(number_).default_file();
-    const Json event = {{"event", "given"},
-                        {"from", options_.given->from},
-                        {"file", file},
-                        {"text", options_.given->text},
-                        {"sha256", sha256(options_.given->text)}};
+    Json event = {{"event", "given"},
+                  {"from", options_.given->from},
+                  {"file", file},
+                  {"text", options_.given->text},
+                  {"sha256", sha256(options_.given->text)}};
+    if (!options_.given->kind.empty()) event["scaffold"] = options_.given->kind;
     if (!course_.record(event, number_, findings_)) return false;
   }
   return say("system", system_text(), false) &&

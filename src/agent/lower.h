@@ -24,6 +24,7 @@ namespace plumb::agent {
 struct Given {
   std::string from;  // "seed" or "scaffold"
   std::string text;
+  std::string kind{};  // of a scaffold
 };
 
 struct LowerOptions {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge.h"
+#include "session/knowledge.h"
 
 namespace plumb::agent {
 namespace {
@@ -59,7 +59,7 @@ Json mcp_resources() {
   out.push_back(described(kTask, "task", "the Triton source, arguments, grid, prove shapes, target", kJson));
   out.push_back(described(kCandidate, "best candidate", "the last that was proved, or else the last written", kText));
   out.push_back(described(kReport, "report", "how far the run is", kJson));
-  for (const KnowledgeEntry& entry : knowledge()) {
+  for (const session::KnowledgeEntry& entry : session::knowledge()) {
     out.push_back(described(fmt::format("{}{}", kKnowledge, entry.name), entry.name, entry.title(), kMarkdown));
   }
   return out;
@@ -86,7 +86,7 @@ McpResource read_mcp_resource(const McpRun& run, std::string_view uri) {
     return looked_up(run, "explain", {{"code", unescaped(uri.substr(kExplain.size()))}});
   }
   if (uri.starts_with(kKnowledge)) {
-    for (const KnowledgeEntry& entry : knowledge()) {
+    for (const session::KnowledgeEntry& entry : session::knowledge()) {
       if (entry.name == uri.substr(kKnowledge.size())) return {std::string(entry.text), std::string(kMarkdown)};
     }
   }

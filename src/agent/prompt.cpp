@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/texts.h"
+#include "session/knowledge.h"
+#include "session/texts.h"
 #include "session/tool.h"
 
 namespace plumb::agent {
@@ -56,7 +57,11 @@ std::string finding_words(const Json& output) {
 
 std::string system_text() {
   std::string out(kRules);
-  for (const Text& text : texts()) out += fmt::format("\n---- {}\n\n{}", text.name, text.text);
+  out += fmt::format("\n---- How a candidate is written\n\n{}", session::text_of("docs/candidate.md"));
+  out += "\n---- What `knowledge` has entries on: search it before you write what one of them is about\n\n";
+  for (const session::KnowledgeEntry& entry : session::knowledge()) {
+    out += fmt::format("- {} ({}): {}\n", entry.name, entry.targets, entry.title());
+  }
   return out;
 }
 

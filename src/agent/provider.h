@@ -19,8 +19,9 @@ namespace plumb::agent {
 
 struct Call {
   std::string tool;
-  nlohmann::json input;  // {"unparsed": TEXT} where the model's text was no JSON object
-  std::string id{};      // the provider's own name of the call
+  nlohmann::json input;                    // {"unparsed": TEXT} where the model's text was no JSON object
+  std::string id{};                        // the provider's own name of the call
+  std::optional<session::Reply> answer{};  // of a replay, where the log's answer stands: what a card once said
 };
 
 struct Turn {

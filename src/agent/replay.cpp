@@ -66,7 +66,10 @@ std::optional<Turn> Replay::next(Findings&) {
     Turn turn;
     turn.lane = lane_of(event);
     if (event["event"] == "call") {
-      turn.calls.push_back({event["tool"], event["input"]});
+      Call call{event["tool"], event["input"]};
+      // Times are not repeated: a run that went by them comes to the same end only with those that it had.
+      if (session::is_of_card(call.tool)) call.answer = {event.value("is_answer", true), event["output"]};
+      turn.calls.push_back(std::move(call));
       return turn;  // `answered` steps on
     }
     event.erase("at");

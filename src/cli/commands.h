@@ -25,6 +25,7 @@ void add_bench(CLI::App& app, Context& context);
 void add_baseline(CLI::App& app, Context& context);
 void add_profile(CLI::App& app, Context& context);
 void add_worker(CLI::App& app, Context& context);
+void add_scaffold(CLI::App& app, Context& context);
 void add_suite(CLI::App& app, Context& context);
 void add_new_task(CLI::App& app, Context& context);
 

@@ -13,6 +13,7 @@
 #include "cli/lower_events.h"
 #include "gpu/process.h"
 #include "session/process.h"
+#include "session/scaffold.h"
 
 namespace plumb::cli {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct LowerArguments {
-  std::string task, target, provider = "replay", log, out, seed_ptx, budget, prices, progress = "auto";
+  std::string task, target, provider = "replay", log, out, seed_ptx, scaffold, budget, prices, progress = "auto";
   unsigned lanes = 1;
   std::uint64_t patience = 24;
   bool is_resume = false;
@@ -91,6 +92,12 @@ bool set_live(const LowerArguments& arguments, agent::LowerOptions& options, age
     if (!text) return false;
     options.given = agent::Given{"seed", *text};
     options.from = "seed";
+  }
+  if (!arguments.scaffold.empty()) {
+    const session::Scaffold* scaffold = session::find_scaffold(arguments.scaffold, arguments.target, findings);
+    if (scaffold == nullptr) return false;
+    options.given = agent::Given{"scaffold", std::string(scaffold->ptx()), arguments.scaffold};
+    options.from = "scaffold";
   }
   options.model = chat.model;
   options.lanes = arguments.lanes;
@@ -175,7 +182,11 @@ void add_lower(CLI::App& app, Context& context) {
   command->add_option("--lanes", arguments->lanes, "that many conversations side by side")->check(CLI::Range(1, 16));
   command->add_option("--patience", arguments->patience, "judgements without progress before a lane gives up")
       ->check(CLI::Range(1, 10000));
-  command->add_option("--seed-ptx", arguments->seed_ptx, "start from this PTX; the run is marked as such");
+  CLI::Option* seed =
+      command->add_option("--seed-ptx", arguments->seed_ptx, "start from this PTX; the run is marked as such");
+  command
+      ->add_option("--from-scaffold", arguments->scaffold, "start from a skeleton of `plumb scaffold`; marked as such")
+      ->excludes(seed);
   command->add_option("--max-output", chat.most_output, "tokens of one answer")->check(CLI::Range(256, 1000000));
   command->add_option("--effort", chat.effort, "how hard the model tries, in the service's words");
   command->add_option("--thinking", chat.thinking, "of anthropic: adaptive, off or a number of tokens");

@@ -95,7 +95,11 @@ std::string LowerEvents::text(const Json& event) {
                                   : fmt::format("again in {:.1f} s", event.value("wait_seconds", 0.0));
     return fmt::format("{}  the server: {}; {}\n", lane, shortened(event.value("reason", "")), after);
   }
-  if (kind == "given") return fmt::format("{}starts from a given text, {}\n", lane, event.value("file", ""));
+  if (kind == "given") {
+    const std::string scaffold = event.value("scaffold", "");
+    return fmt::format("{}starts from {}, {}\n", lane, scaffold.empty() ? "a given text" : "the scaffold " + scaffold,
+                       event.value("file", ""));
+  }
   if (kind == "share") {
     return fmt::format("{}takes over the accepted candidate of lane {}\n", lane, event.value("from", 0u) + 1);
   }

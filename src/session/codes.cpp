@@ -61,6 +61,13 @@ extern constexpr Code kNewTask{"session.new-task", "a description of a call make
 extern constexpr Code kSuite{"session.suite", "the suite cannot be run as asked",
                              "A suite is a folder of tasks, NAME/task.toml, with lowerings in NAME/TARGET/*.ptx; its "
                              "results are a file that `plumb suite --results` wrote."};
+extern constexpr Code kKnowledge{
+    "session.knowledge", "an entry of the knowledge base that there is not, or that does not read",
+    "An entry is a head in TOML between lines of `+++`, with `targets` and `evidence`, and then Markdown with a title. "
+    "`plumb tool knowledge` lists the entries that are built in."};
+extern constexpr Code kScaffold{"session.scaffold", "a scaffold that there is not, or that cannot be written there",
+                                "`plumb scaffold` lists the skeletons and the targets that they are for. What stands in a "
+                                "folder already is not replaced."};
 extern constexpr Code kPtxasError{
     "session.ptxas-error", "ptxas refuses the text",
     "The message is ptxas's own. Where plumb takes the text, that is a difference between "
@@ -75,7 +82,7 @@ extern constexpr Code kSpills{"session.spills", "registers are spilled to local 
 std::span<const Code* const> codes() {
   static constexpr const Code* kAll[] = {
       &kTool,   &kInput,       &kFileName,    &kPatch,   &kTarget, &kEntry,      &kTensorMapOnGpu, &kArray, &kArrayType,
-      &kNoTask, &kUnknownCode, &kUnknownForm, &kNewTask, &kSuite,  &kPtxasError, &kPtxasWarning,   &kSpills};
+      &kNoTask, &kUnknownCode, &kUnknownForm, &kNewTask, &kSuite, &kKnowledge, &kScaffold,  &kPtxasError, &kPtxasWarning,   &kSpills};
   return kAll;
 }
 

@@ -25,6 +25,8 @@ extern const Code kUnknownForm;
 extern const Code kNewTask;       // a description that makes no task
 extern const Code kSuite;         // no such task in the suite, or results that are none
 extern const Code kPtxasError;    // ptxas refuses the text
+extern const Code kScaffold;      // a scaffold that there is not
+extern const Code kKnowledge;     // an entry of the knowledge base that is none, or that there is not
 extern const Code kPtxasWarning;  // what ptxas warns of
 extern const Code kSpills;        // registers that ptxas keeps in local memory
 

@@ -125,6 +125,10 @@ Json run_facts(const Json& output) {
 
 Json card_facts(const Json&) { return Json::object(); }
 
+Json proposal_facts(const Json& output) { return picked(output, {"proposed"}); }
+
+Json knowledge_facts(const Json&) { return Json::object(); }
+
 Json explanation_facts(const Json& output) { return picked(output, {"code"}); }
 
 }  // namespace plumb::session

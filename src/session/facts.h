@@ -20,5 +20,8 @@ nlohmann::json run_facts(const nlohmann::json& output);
 // What a card says is not repeated where there is none: such an answer has no facts.
 nlohmann::json card_facts(const nlohmann::json& output);
 nlohmann::json explanation_facts(const nlohmann::json& output);
+// Knowledge grows from one plumb to the next, and nothing rests on what an entry says.
+nlohmann::json knowledge_facts(const nlohmann::json& output);
+nlohmann::json proposal_facts(const nlohmann::json& output);
 
 }  // namespace plumb::session

@@ -22,11 +22,14 @@ Reply run_candidate(const Session& session, const nlohmann::json& input);
 // gpu_tools.cpp: what a candidate does on the GPU.
 Reply test_candidate(const Session& session, const nlohmann::json& input);
 Reply bench_candidate(const Session& session, const nlohmann::json& input);
+Reply profile_candidate(const Session& session, const nlohmann::json& input);
 
 // lookup_tools.cpp: what there is to know.
 Reply show_task(const Session& session, const nlohmann::json& input);
 Reply look_up_form(const Session& session, const nlohmann::json& input);
 Reply explain_code(const Session& session, const nlohmann::json& input);
+Reply look_up_knowledge(const Session& session, const nlohmann::json& input);
+Reply propose_entry(const Session& session, const nlohmann::json& input);
 
 // {"findings": [...]}, and the call was wrong.
 Reply refuse(const Findings& findings);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "ptx/isa.h"
 #include "session/codes.h"
 #include "session/handlers.h"
+#include "session/knowledge.h"
 
 namespace plumb::session {
 namespace {
@@ -37,6 +40,19 @@ Json arg_json(const task::Arg& arg) {
     if (!arg.init.empty()) out["init"] = arg.init;
   } else {
     out["value"] = arg.value;
+  }
+  return out;
+}
+
+Json entry_json(const KnowledgeEntry& entry, bool is_whole) {
+  Json out = {{"name", entry.name}, {"title", entry.title()}, {"targets", entry.targets}};
+  if (!is_whole) return out;
+  out["text"] = entry.text;
+  for (const Evidence& each : entry.evidence) {
+    out["evidence"].push_back(
+        each.mutant.empty()
+            ? Json{{"claim", each.claim}, {"proof", each.proof}}
+            : Json{{"claim", each.claim}, {"mutant", each.mutant}, {"broken", each.name}, {"finding", each.code}});
   }
   return out;
 }
@@ -91,6 +107,46 @@ Reply explain_code(const Session&, const Json& input) {
   Findings findings;
   findings.add(kUnknownCode, fmt::format("there is no code `{}`", id));
   return refuse(findings);
+}
+
+Reply propose_entry(const Session&, const Json& input) {
+  constexpr std::size_t kMostText = 4000, kMostName = 40;
+  const auto& name = input["name"].get_ref<const std::string&>();
+  const auto& text = input["text"].get_ref<const std::string&>();
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  Findings findings;
+  if (name.empty() || name.size() > kMostName || !std::all_of(name.begin(), name.end(), is_plain)) {
+    findings.add(kKnowledge,
+                 fmt::format("`{}` is no name for an entry: small letters, digits and `-`", name.substr(0, kMostName)));
+  } else if (!text.starts_with("# ") || text.find('\n') == std::string::npos || text.size() > kMostText) {
+    findings.add(kKnowledge,
+                 fmt::format("an entry begins with `# Title`, says something, and has at most {} bytes", kMostText));
+  } else if (input["shows"].empty() || input["claim"].get_ref<const std::string&>().empty()) {
+    findings.add(kKnowledge, "an entry rests on a claim and on passages of the lowering that show it");
+  }
+  if (!findings.empty()) return refuse(findings);
+  return {true, {{"proposed", name}, {"note", "kept beside the lowering when that holds and has these passages"}}};
+}
+
+Reply look_up_knowledge(const Session& session, const Json& input) {
+  constexpr std::size_t kMostWhole = 3;
+  std::vector<KnowledgeEntry> entries = knowledge();
+  if (const std::string name = input.value("name", ""); !name.empty()) {
+    for (const KnowledgeEntry& entry : entries) {
+      if (entry.name == name) return {true, {{"entries", Json::array({entry_json(entry, true)})}}};
+    }
+    Findings findings;
+    findings.add(kKnowledge, fmt::format("there is no entry `{}`", name)).hint = "without input the tool lists them";
+    return refuse(findings);
+  }
+  std::erase_if(entries,
+                [&](const KnowledgeEntry& entry) { return !holds_for(entry.targets, session.config().target); });
+  const std::string query = input.value("query", "");
+  if (!query.empty()) entries = search(entries, query);
+  Json out = Json::array();
+  for (const KnowledgeEntry& entry : entries)
+    out.push_back(entry_json(entry, !query.empty() && out.size() < kMostWhole));
+  return {true, {{"entries", std::move(out)}}};
 }
 
 }  // namespace plumb::session

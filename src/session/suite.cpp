@@ -36,6 +36,15 @@ bool is_wanted(const std::vector<std::string>& wanted, const std::string& name) 
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
 }
 
+// The first line of the run log beside a lowering says what the run began with.
+std::string beginning_of(const fs::path& folder) {
+  Findings ignored;  // a lowering need not have a log
+  const std::string log = read_file(folder / "run.jsonl", ignored).value_or("");
+  const Json start = Json::parse(log.substr(0, log.find('\n')), nullptr, false);
+  return start.is_object() && start.contains("from") && start["from"].is_string() ? start["from"].get<std::string>()
+                                                                                  : "";
+}
+
 class Suite {
  public:
   Suite(const SuiteOptions& options, gpu::WorkerProcess& worker, const std::function<void(const SuiteRow&)>& told)
@@ -72,11 +81,13 @@ class Suite {
     });
     for (const fs::path& target : targets) {
       if (!is_wanted(options_.targets, target.filename().string())) continue;
+      const std::string from = beginning_of(target);
       for (const fs::path& ptx : ptx_files(target)) {
         SuiteRow row;
         row.task = folder.filename().string();
         row.target = target.filename().string();
         row.ptx = ptx;
+        row.from = from;
         out_.rows.push_back(std::move(row));
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "session/html.h"
@@ -82,6 +83,9 @@ std::string html_ratios(const SuiteRow& row) {
   return out;
 }
 
+// Runs that began with more than the source are told apart from those that did not.
+bool is_given(const SuiteRow& row) { return row.from == "scaffold" || row.from == "seed"; }
+
 constexpr std::string_view kHead = R"html(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>plumb suite</title><style>
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem; color: #1b1f24; background: #fff }
@@ -105,6 +109,7 @@ std::string to_line(const SuiteRow& row) {
                                 shapes.is_array() ? shapes.size() : 0, number(proof, "seconds"));
   if (const std::string test = test_text(row); !test.empty()) out += "  " + test;
   for (const Ratio& ratio : ratios_of(row)) out += fmt::format("  {:.3f}x", ratio.median);
+  if (is_given(row)) out += fmt::format("  (began with a {})", row.from);
   if (!row.kept.empty()) out += fmt::format("  (kept: {})", fmt::join(row.kept, ", "));
   out += '\n';
   if (const std::string finding = first_finding(row); !finding.empty()) out += fmt::format("      {}\n", finding);
@@ -118,6 +123,7 @@ nlohmann::json to_json(const SuiteOutcome& outcome) {
                     {"target", row.target},
                     {"file", row.ptx.filename().string()},
                     {"key", row.key},
+                    {"from", row.from},
                     {"holds", row.holds()},
                     {"kept", row.kept},
                     {"steps", row.steps.is_null() ? Json::object() : row.steps},
@@ -129,16 +135,18 @@ nlohmann::json to_json(const SuiteOutcome& outcome) {
           {"findings", plumb::to_json(outcome.findings)}};
 }
 
-std::string to_html(const SuiteOutcome& outcome) {
-  std::size_t held = 0;
-  for (const SuiteRow& row : outcome.rows) held += row.holds() ? 1 : 0;
-  std::string out(kHead);
-  out += fmt::format("<p>{} of {} lowerings hold; {} tasks have none.</p>\n", held, outcome.rows.size(),
-                     outcome.without.size());
+namespace {
+
+// A table of the rows that began with `from`; empty where there are none. The three beginnings never share one.
+std::string html_table(const SuiteOutcome& outcome, std::string_view from) {
+  const auto is_here = [&](const SuiteRow& row) { return from == "source" ? !is_given(row) : row.from == from; };
+  if (std::none_of(outcome.rows.begin(), outcome.rows.end(), is_here)) return {};
+  std::string out = from == "source" ? std::string() : fmt::format("<h2>Runs that began with a {}</h2>\n", from);
   out +=
       "<table><tr><th>task</th><th>target</th><th>proof</th><th>shapes</th><th>seconds</th><th>test</th>"
       "<th>baseline / lowering</th></tr>\n";
   for (const SuiteRow& row : outcome.rows) {
+    if (!is_here(row)) continue;
     const Json& proof = part(row.steps, "prove");
     const Json& shapes = part(proof, "shapes");
     out += fmt::format("<tr><td>{}</td><td>{}</td><td><span class=\"{}\">{}</span>", escape_html(row.task),
@@ -150,7 +158,18 @@ std::string to_html(const SuiteOutcome& outcome) {
                        shapes.is_array() ? shapes.size() : 0, number(proof, "seconds"), escape_html(test_text(row)),
                        html_ratios(row));
   }
-  out += "</table>\n";
+  return out + "</table>\n";
+}
+
+}  // namespace
+
+std::string to_html(const SuiteOutcome& outcome) {
+  std::size_t held = 0;
+  for (const SuiteRow& row : outcome.rows) held += row.holds() ? 1 : 0;
+  std::string out(kHead);
+  out += fmt::format("<p>{} of {} lowerings hold; {} tasks have none.</p>\n", held, outcome.rows.size(),
+                     outcome.without.size());
+  for (const char* from : {"source", "scaffold", "seed"}) out += html_table(outcome, from);
   if (!outcome.without.empty()) {
     out += fmt::format("<p class=\"dim\">Without a lowering: {}.</p>\n",
                        escape_html(fmt::format("{}", fmt::join(outcome.without, ", "))));

@@ -69,12 +69,31 @@ constexpr Tool kTools[] = {
          "shapes": {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}},
                     "description": "sizes; default: the bench shapes"}}})",
      bench_candidate, card_facts},
+    {"profile", "say what limits a candidate on the GPU: registers, occupancy, its machine code by classes, counters",
+     R"({"type": "object", "properties": {
+         "file": {"type": "string"},
+         "shape": {"type": "object", "additionalProperties": {"type": "integer"},
+                   "description": "sizes; default: the first bench shape"}}})",
+     profile_candidate, card_facts},
     {"isa", "look up instructions by opcode, syntax or name: forms, PTX version, target",
      R"({"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}}})", look_up_form,
      finding_facts},
     {"explain", "explain the code of a finding",
      R"({"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}})", explain_code,
      explanation_facts},
+    {"knowledge", "search facts, idioms and pitfalls of PTX by words, for the run's target; without input, list them",
+     R"({"type": "object", "properties": {
+         "query": {"type": "string", "description": "words, as in `swizzle ldmatrix bank conflicts`"},
+         "name": {"type": "string", "description": "one entry, whole"}}})",
+     look_up_knowledge, knowledge_facts},
+    {"propose", "propose an entry for `knowledge`: what others should know and the instruction table does not say",
+     R"({"type": "object", "required": ["name", "text", "claim", "shows"], "properties": {
+         "name": {"type": "string", "description": "small letters, digits and `-`"},
+         "text": {"type": "string", "description": "Markdown: `# Title`, the fact or idiom, what goes wrong without it"},
+         "claim": {"type": "string", "description": "one line: what your lowering shows of it"},
+         "shows": {"type": "array", "items": {"type": "string"},
+                   "description": "passages of your lowering that are it; without them the entry is not kept"}}})",
+     propose_entry, proposal_facts},
 };
 
 void replace_all(std::string& text, const std::string& from) {
@@ -136,6 +155,11 @@ nlohmann::json describe_tools() {
 }
 
 std::string tools_sha256() { return sha256(describe_tools().dump()); }
+
+bool is_of_card(std::string_view name) {
+  const Tool* tool = find_tool(name);
+  return tool != nullptr && tool->facts == card_facts;
+}
 
 nlohmann::json facts_of(std::string_view name, bool is_answer, const nlohmann::json& output) {
   const Tool* tool = find_tool(name);

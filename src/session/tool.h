@@ -38,6 +38,9 @@ Reply call(const Session& session, std::string_view name, const nlohmann::json& 
 nlohmann::json describe_tools();
 std::string tools_sha256();
 
+// Whether its answers are a card's: times and numbers that no other run repeats.
+bool is_of_card(std::string_view tool);
+
 // What another plumb must answer to the same call to count as having answered the same: an object without wording,
 // times and versions. `is_answer` is always in it; of a refusal and of a tool that is not in the table, the findings as
 // well.

@@ -2,9 +2,10 @@
 """What the commands do on good input: proofs and their exit codes, arrays in and out, tools, run logs and replays."""
 import json
 import os
+import shutil
 import struct
 
-from harness import CORPUS, SOURCE, plumb, read, run_tests, same, write
+from harness import CORPUS, SOURCE, plumb, read, refused, run_tests, same, write
 
 TASK = os.path.join(CORPUS, "vector_add")
 PTX = os.path.join(TASK, "sm_89", "vector_add.ptx")
@@ -158,6 +159,19 @@ def test_suite_proves_keeps_and_shows():
     same(again["rows"][0]["steps"], first["rows"][0]["steps"])
     same(json.loads(plumb(*arguments, "--json", "--force").out)["rows"][0]["kept"], [])
     same(plumb("suite", os.path.join(SOURCE, "suite"), "--task", "nothing").code, 2)
+    # What a run began with is told from its log, and the three beginnings share no table.
+    task = os.path.join(SOURCE, "suite", "vector_add")
+    for name, beginning in (("one", "source"), ("two", "scaffold"), ("three", "seed")):
+        shutil.copytree(task, f"mixed/{name}")
+        first_line, *rest = read(f"mixed/{name}/sm_89/run.jsonl").splitlines()
+        write(f"mixed/{name}/sm_89/run.jsonl", "\n".join([json.dumps({**json.loads(first_line), "from": beginning}), *rest]))
+    mixed = json.loads(plumb("suite", "mixed", "--html", "mixed.html", "--json").out)
+    same({row["task"]: row["from"] for row in mixed["rows"]}, {"one": "source", "two": "scaffold", "three": "seed"})
+    page = read("mixed.html")
+    tables = page.split("<table>")[1:]
+    same([[name for name in ("one", "two", "three") if f"<td>{name}</td>" in table] for table in tables],
+         [["one"], ["two"], ["three"]])
+    assert page.index("began with a scaffold") < page.index("began with a seed")
     write("r.json", "[]")
     same(plumb(*arguments).code, 2)
     same(read("r.json"), "[]", "results that are none are left alone")
@@ -188,6 +202,27 @@ def test_fmt_is_stable_and_checked():
     same(plumb("fmt", "a.ptx", "--check").code, 0)
     write("a.json", read(os.path.join(TASK, "sm_89", "vector_add.json")))
     same(plumb("prove", TASK, "a.ptx").code, 0)
+
+
+def test_scaffolds_are_listed_printed_and_written():
+    rows = json.loads(plumb("scaffold", "--json").out)["scaffolds"]
+    assert len(rows) >= 4, rows
+    same([row["kind"] for row in json.loads(plumb("scaffold", "--target", "sm_89", "--json").out)["scaffolds"]],
+         ["row-reduction", "fragment-map", "mma-loop"])
+    for row in rows:
+        target = row["targets"].split(" ")[0]
+        printed = plumb("scaffold", row["kind"], "--target", target)
+        same(printed.code, 0)
+        out = f"out/{row['kind']}"
+        same(plumb("scaffold", row["kind"], "--target", target, "--out", out).code, 0)
+        same(sorted(os.listdir(out)), sorted(["kernel.py", "task.toml", f"{row['kind']}.ptx"]))
+        same(read(f"{out}/{row['kind']}.ptx"), printed.out)
+        same(plumb("prove", out, f"{out}/{row['kind']}.ptx").code, 0)
+        same(plumb("run", out, f"{out}/{row['kind']}.ptx", "--compare").code, 0)
+        refused(plumb("scaffold", row["kind"], "--target", target, "--out", out), code="session.scaffold")
+    refused(plumb("scaffold", "absent", "--target", "sm_89"), words=["absent"], code="session.scaffold")
+    refused(plumb("scaffold", "tcgen05-epilogue", "--target", "sm_90a"), code="session.scaffold")
+    same(plumb("scaffold", "mma-loop").code, 2, "a kind needs a target")
 
 
 def test_isa_and_explain_answer():

@@ -11,8 +11,12 @@
 //   refuse   the launch itself fails
 //   abort    ends the process
 //   spam     as `add`, then prints a line on standard output
+// A kernel with a line `// fake-us: N` takes N microseconds on the card's clock, and the graphs that it is captured
+// into do its work each time that buffers have been filled anew. Where nothing takes time, two events are a millisecond
+// apart.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +33,19 @@ constexpr std::size_t kPage = 2 << 20;
 struct Function {
   std::string name, word;
   std::vector<std::size_t> params;
+  double microseconds = 0;
+};
+struct Launch {
+  Function function;
+  std::vector<std::vector<char>> params;
+  bool operator==(const Launch& other) const { return function.name == other.function.name && params == other.params; }
+};
+struct Graph {
+  std::vector<Launch> launches;  // of kernels that take time, each once
+  double microseconds = 0;
+};
+struct Event {
+  double at = 0;
 };
 struct Module {
   std::string text;
@@ -38,7 +55,10 @@ struct Module {
 
 // The whole state of the driver; a process has one.
 struct State {
-  bool is_hung = false, is_dead = false;
+  bool is_hung = false, is_dead = false, is_capturing = false;
+  bool is_fresh = false;  // buffers were filled since a graph did its work
+  double clock = 0;       // microseconds
+  Graph captured;
   std::string linked;
 } state;
 
@@ -52,6 +72,8 @@ Function find_entry(const std::string& text, const std::string& name) {
     out.params.push_back(text.compare(param + 9, 2, "64") == 0 ? 8 : 4);
   }
   const std::size_t word = text.find("// fake: ");
+  const std::size_t time = text.find("// fake-us: ");
+  if (time != std::string::npos) out.microseconds = std::strtod(text.c_str() + time + 12, nullptr);
   if (word != std::string::npos) out.word = text.substr(word + 9, text.find('\n', word) - word - 9);
   return out;
 }
@@ -111,6 +133,7 @@ int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
 }
 int cuMemFree_v2(std::uint64_t address) { return std::free(reinterpret_cast<void*>(address)), kSuccess; }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
+  state.is_fresh = true;
   return std::memcpy(reinterpret_cast<void*>(to), from, bytes), kSuccess;
 }
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
@@ -178,6 +201,17 @@ int cuFuncGetParamInfo(void* function, std::size_t index, std::size_t* offset, s
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::size_t) { return *blocks = 8, kSuccess; }
 int cuLaunchKernelEx(const void*, void* function, void** params, void**) {
   const auto& own = *static_cast<Function*>(function);
+  if (own.microseconds > 0 && state.is_capturing) {
+    Launch launch{own, {}};
+    for (std::size_t i = 0; i < own.params.size(); ++i) {
+      launch.params.emplace_back(static_cast<char*>(params[i]), static_cast<char*>(params[i]) + own.params[i]);
+    }
+    auto& launches = state.captured.launches;
+    if (std::find(launches.begin(), launches.end(), launch) == launches.end()) launches.push_back(std::move(launch));
+    state.captured.microseconds += own.microseconds;
+    return kSuccess;
+  }
+  state.clock += own.microseconds;
   if (own.name.rfind("plumb_", 0) == 0) return kSuccess;
   if (own.word == "refuse") return kInvalid;
   if (own.word == "hang") return state.is_hung = true, kSuccess;
@@ -196,15 +230,33 @@ int cuLaunchKernelEx(const void*, void* function, void** params, void**) {
 int cuStreamCreate(void** stream, unsigned) { return *stream = &state, kSuccess; }
 int cuStreamQuery(void*) { return state.is_hung ? kNotReady : state.is_dead ? kIllegal : kSuccess; }
 int cuStreamSynchronize(void*) { return kSuccess; }
-// A graph does its work while it is captured, once, and nothing when it is launched.
-int cuStreamBeginCapture_v2(void*, int) { return kSuccess; }
-int cuStreamEndCapture(void*, void** graph) { return *graph = &state, kSuccess; }
-int cuGraphInstantiateWithFlags(void** exec, void*, unsigned long long) { return *exec = &state, kSuccess; }
-int cuGraphLaunch(void*, void*) { return kSuccess; }
-int cuGraphExecDestroy(void*) { return kSuccess; }
-int cuGraphDestroy(void*) { return kSuccess; }
-int cuEventCreate(void** event, unsigned) { return *event = &state, kSuccess; }
-int cuEventRecord(void*, void*) { return kSuccess; }
-int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 1, kSuccess; }
-int cuEventDestroy_v2(void*) { return kSuccess; }
+// What takes no time does its work while it is captured, once, and nothing when the graph is launched.
+int cuStreamBeginCapture_v2(void*, int) { return state.captured = {}, state.is_capturing = true, kSuccess; }
+int cuStreamEndCapture(void*, void** graph) {
+  state.is_capturing = false;
+  return *graph = new Graph(state.captured), kSuccess;
+}
+int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  return *exec = new Graph(*static_cast<Graph*>(graph)), kSuccess;
+}
+int cuGraphLaunch(void* exec, void*) {
+  const Graph& graph = *static_cast<Graph*>(exec);
+  state.clock += graph.microseconds;
+  for (const Launch& launch : graph.launches) {
+    if (!state.is_fresh || launch.function.word == "nothing") continue;
+    std::vector<void*> params;
+    for (const std::vector<char>& param : launch.params) params.push_back(const_cast<char*>(param.data()));
+    add(params.data());
+  }
+  return state.is_fresh = false, kSuccess;
+}
+int cuGraphExecDestroy(void* exec) { return delete static_cast<Graph*>(exec), kSuccess; }
+int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), kSuccess; }
+int cuEventCreate(void** event, unsigned) { return *event = new Event, kSuccess; }
+int cuEventRecord(void* event, void*) { return static_cast<Event*>(event)->at = state.clock, kSuccess; }
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  const double passed = static_cast<Event*>(end)->at - static_cast<Event*>(begin)->at;
+  return *milliseconds = passed > 0 ? static_cast<float>(passed * 1e-3) : 1, kSuccess;
+}
+int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), kSuccess; }
 }

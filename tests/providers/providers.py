@@ -363,6 +363,55 @@ def test_a_run_from_given_ptx_says_so():
     same(events("again", "start")[0]["from"], "seed")
 
 
+def test_a_run_from_a_scaffold_says_so():
+    with Peer("anthropic", [[call("read_candidate", {"last_line": 3})], [WRITE, PROVE]]) as peer:
+        result = lower(peer, "--from-scaffold", "row-reduction", "--progress", "always")
+        accepted(result)
+        assert "from a scaffold" in result.out, result.out
+        assert "the scaffold row-reduction" in result.err, result.err
+        same(events(kind="start")[0]["from"], "scaffold")
+        given = events(kind="given")[0]
+        same((given["from"], given["scaffold"]), ("scaffold", "row-reduction"))
+        same(given["text"], plumb("scaffold", "row-reduction", "--target", "sm_89").out)
+        assert "a scaffold to start from" in peer.said(0), peer.said(0)[-2000:]
+        same(lower(peer, "--from-scaffold", "row-reduction", "--seed-ptx", "out/vector_add.ptx").code, 2)
+        refused(lower(peer, "--from-scaffold", "wgmma-loop", out="b"), code="session.scaffold")
+    again = replay()
+    accepted(again, "again")
+    same(events("again", "start")[0]["from"], "scaffold")
+    same(json.loads(plumb("report", "again", "--json").out)["from"], "scaffold")
+
+
+def test_a_run_proposes_entries_that_its_lowering_shows():
+    entry = {"name": "whole-vectors", "text": "# Whole vectors\n\nFour at a time, where \"all\" are aligned.", "claim": "vectors",
+             "shows": ["ld.global.L1::no_allocate.v4.f32"]}
+    assert entry["shows"][0] in GOOD
+    elsewhere = {**entry, "name": "elsewhere", "shows": ["wgmma.fence"]}
+    calls = [call("propose", entry), call("propose", elsewhere), call("propose", {**entry, "name": "../x"}),
+             call("propose", {**entry, "name": "bare", "text": "no title"})]
+    with Peer("openai", [[WRITE, *calls, PROVE]]) as peer:
+        result = lower(peer)
+        accepted(result)
+        same([event["is_answer"] for event in events(kind="call") if event["tool"] == "propose"], [True, True, False, False])
+        same(os.listdir("out/knowledge"), ["whole-vectors.md"])
+        head = read("out/knowledge/whole-vectors.md").split("+++")[1]
+        assert 'targets = "sm_89"' in head and 'proof = "vector_add/sm_89"' in head and "ld.global.L1::no_allocate.v4.f32" in head, head
+        assert "elsewhere" in result.out and "wgmma.fence" in result.out, result.out
+    accepted(replay(), "again")
+    same(read("again/knowledge/whole-vectors.md"), read("out/knowledge/whole-vectors.md"))
+
+
+def test_no_tool_gives_a_run_a_scaffold():
+    # Else a run from the source alone could begin with one.
+    names = [tool["name"] for tool in json.loads(plumb("tool", "--list", "--json").out)["tools"]]
+    assert "knowledge" in names and not [name for name in names if "scaffold" in name], names
+    with Peer("openai", [[call("knowledge", {"query": "scaffold ring of slots"})], ["Done."]]) as peer:
+        lower(peer, "--budget", "turns=2")
+        answer = events(kind="call")[0]["output"]
+        assert answer["entries"] and "// To change" not in json.dumps(answer), answer
+        assert "cp-async-ring (sm_80 and later)" in json.dumps(peer.requests[0]), "the prompt names the entries"
+
+
 def test_a_run_goes_on_where_its_budget_ended():
     for wire in WIRES:
         with Peer(wire, good_steps()) as peer:
