@@ -239,9 +239,11 @@ void Decoder::fill_images() {
         if (module_.variables[id].name != relocation.symbol || !layout_.variables[id].is_placed) continue;
         std::uint64_t address = layout_.variables[id].address + static_cast<std::uint64_t>(relocation.addend);
         if (relocation.is_generic) address += window(layout_.variables[id].space);
+        if (relocation.mask != 0) address = (address & relocation.mask) >> std::countr_zero(relocation.mask);
         if (relocation.offset < variable.size) {
           const std::uint64_t room = variable.size - relocation.offset;
-          std::memcpy(image + relocation.offset, &address, std::min<std::uint64_t>(room, 8));
+          std::memcpy(image + relocation.offset, &address,
+                      std::min<std::uint64_t>(room, ptx::byte_size(variable.type)));
         }
         break;
       }
@@ -516,7 +518,7 @@ std::optional<std::uint32_t> Decoder::call_site(const ptx::Instr& instr) {
     if (operand.kind != Operand::Kind::Function) continue;
     callee = find_body(module_, operand.symbol);
     if (!callee) {
-      unmodelled("a call of `" + operand.symbol + "`, which has no body in this module");
+      unmodelled("a call of `" + std::string(operand.symbol) + "`, which has no body in this module");
       return std::nullopt;
     }
   }

@@ -51,6 +51,15 @@ void Flow::visit(const Operand& operand, bool is_written, Uses& out) const {
   }
 }
 
+// The caller reads the results that are registers.
+void Flow::returned(const Module& module, Uses& out) const {
+  for (const VarId id : function_.results) {
+    const Variable& result = module.variables[id];
+    const std::uint64_t lanes = result.dimensions.empty() ? 1 : result.dimensions[0];
+    for (RegId lane = 0; result.space == Space::reg && lane < lanes; ++lane) out.reads.push_back(result.reg + lane);
+  }
+}
+
 // call (results), function, (arguments)
 void Flow::call(const Instr& instr, Uses& out) const {
   for (std::size_t i = 0; i < instr.operands.size(); ++i) {
@@ -72,6 +81,7 @@ void Flow::find_uses(const Module& module) {
       call(instr, out);
       continue;
     }
+    if (instr.opcode == "ret") returned(module, out);
     for (const std::uint32_t index : isa.by_opcode.at(instr.opcode)) {
       const Line& line = isa.lines[index];
       if (line.form != instr.form || !fill(line, instr.mods, filling)) continue;

@@ -38,6 +38,7 @@ class Flow {
   void find_blocks(const Module& module);
   std::vector<std::uint32_t> targets(const Instr& instr) const;
   void visit(const Operand& operand, bool is_written, Uses& out) const;
+  void returned(const Module& module, Uses& out) const;
   void call(const Instr& instr, Uses& out) const;
 
   const Function& function_;

@@ -21,38 +21,71 @@ constexpr std::array<std::uint8_t, 256> kClasses = [] {
 
 std::uint8_t class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 bool is_word(char c) { return (class_of(c) & (kLetter | kDigit)) != 0; }
+bool is_digit(char c) { return (class_of(c) & kDigit) != 0; }
 bool is_hex(char c) { return (class_of(c) & kDigit) != 0 || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 }  // namespace
 
+// The position is a local in every loop: a member would be stored at each step, as text may alias anything.
 bool Lexer::skip_space() {
   const std::size_t size = text_.size();
-  while (at_ < size) {
-    const char c = text_[at_];
+  const char* const text = text_.data();
+  std::size_t at = at_;
+  while (at < size) {
+    const char c = text[at];
     if (class_of(c) == kSpace) {
-      ++at_;
-    } else if (c == '/' && at_ + 1 < size && text_[at_ + 1] == '/') {
-      const std::size_t end = text_.find('\n', at_);
-      at_ = static_cast<std::uint32_t>(end == std::string_view::npos ? size : end);
-    } else if (c == '/' && at_ + 1 < size && text_[at_ + 1] == '*') {
-      const std::size_t end = text_.find("*/", at_ + 2);
-      if (end == std::string_view::npos) return false;
-      at_ = static_cast<std::uint32_t>(end + 2);
-    } else {
-      break;
+      ++at;
+      continue;
     }
+    if (c != '/' || at + 1 >= size || (text[at + 1] != '/' && text[at + 1] != '*')) break;
+    const bool is_line = text[at + 1] == '/';
+    const std::size_t end = is_line ? text_.find('\n', at) : text_.find("*/", at + 2);
+    if (end == std::string_view::npos && !is_line) {
+      at_ = static_cast<std::uint32_t>(at);
+      return false;
+    }
+    at = end == std::string_view::npos ? size : is_line ? end : end + 2;
   }
+  at_ = static_cast<std::uint32_t>(at);
   return true;
+}
+
+bool Lexer::is_next(char c) { return skip_space() && at_ < text_.size() && text_[at_] == c; }
+
+std::string_view Lexer::dotted(std::uint32_t begin) const {
+  std::uint32_t end = word_end(begin);
+  while (end < text_.size() && text_[end] == '.') end = dot_end(end);
+  return text_.substr(begin, end - begin);
 }
 
 Token Lexer::make(Token::Kind kind, std::uint32_t begin) {
   return {kind, text_.substr(begin, at_ - begin), {begin, at_}};
 }
 
+// To the first byte from `at` on that no word has.
+std::uint32_t Lexer::word_end(std::uint32_t at) const {
+  const std::size_t size = text_.size();
+  const char* const text = text_.data();
+  while (at < size && is_word(text[at])) ++at;
+  return at;
+}
+
+// From the dot at `at` to behind its word, which may have parts: `.shared::cta`.
+std::uint32_t Lexer::dot_end(std::uint32_t at) const {
+  const std::size_t size = text_.size();
+  std::uint32_t end = word_end(at + 1);
+  while (end + 2 < size && text_[end] == ':' && text_[end + 1] == ':' && is_word(text_[end + 2])) {
+    end = word_end(end + 2);
+  }
+  return end;
+}
+
 Token Lexer::number(std::uint32_t begin) {
   const std::size_t size = text_.size();
   const auto digits = [&](auto&& accepts) {
-    while (at_ < size && accepts(text_[at_])) ++at_;
+    std::uint32_t at = at_;
+    while (at < size && accepts(text_[at])) ++at;
+    at_ = at;
   };
   if (text_[at_] == '0' && at_ + 1 < size) {
     const char mark = text_[at_ + 1];
@@ -68,6 +101,9 @@ Token Lexer::number(std::uint32_t begin) {
       return make(is_single ? Token::Kind::HexFloat : Token::Kind::HexDouble, begin);
     }
   }
+  digits(is_digit);
+  const bool is_plain = at_ >= size || (!is_word(text_[at_]) && text_[at_] != '.');
+  if (is_plain) return make(Token::Kind::Integer, begin);
   digits(is_word);
   const bool is_prefixed =
       at_ - begin > 1 && text_[begin] == '0' && (text_[begin + 1] == 'x' || text_[begin + 1] == 'X');
@@ -98,20 +134,15 @@ Token Lexer::next() {
   }
   const std::size_t size = text_.size();
   const std::uint32_t begin = at_;
-  if (at_ >= size) return {Token::Kind::End, {}, {begin, begin}};
-  const char c = text_[at_];
+  if (begin >= size) return {Token::Kind::End, {}, {begin, begin}};
+  const char c = text_[begin];
   const std::uint8_t kind = class_of(c);
-  if (kind == kLetter || (c == '%' && at_ + 1 < size && (class_of(text_[at_ + 1]) & (kLetter | kDigit)) != 0)) {
-    ++at_;
-    while (at_ < size && is_word(text_[at_])) ++at_;
+  if (kind == kLetter || (c == '%' && begin + 1 < size && is_word(text_[begin + 1]))) {
+    at_ = word_end(begin + 1);
     return make(Token::Kind::Word, begin);
   }
   if (c == '.') {
-    ++at_;
-    while (at_ < size && (is_word(text_[at_]) ||
-                          (text_[at_] == ':' && at_ + 2 < size && text_[at_ + 1] == ':' && is_word(text_[at_ + 2])))) {
-      at_ += text_[at_] == ':' ? 2 : 1;
-    }
+    at_ = dot_end(begin);
     if (at_ - begin == 1) return make(Token::Kind::Bad, begin);
     return {Token::Kind::Dot, text_.substr(begin + 1, at_ - begin - 1), {begin, at_}};
   }

@@ -34,12 +34,15 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text, std::uint32_t at = 0) : text_(text), at_(at) {}
   Token next();
-  std::uint32_t offset() const { return at_; }
+  bool is_next(char c);  // whether that byte begins the next token; takes white space and comments only
+  std::string_view dotted(std::uint32_t begin) const;  // the word that begins there and the dotted words that touch it
 
  private:
   bool skip_space();  // false in an unclosed comment
   Token make(Token::Kind kind, std::uint32_t begin);
   Token number(std::uint32_t begin);
+  std::uint32_t word_end(std::uint32_t at) const;
+  std::uint32_t dot_end(std::uint32_t at) const;
 
   std::string_view text_;
   std::uint32_t at_ = 0;

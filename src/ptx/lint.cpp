@@ -117,6 +117,11 @@ class FunctionLint {
 
   void unwritten(const Liveness& liveness) {
     std::unordered_set<RegId> told;
+    for (const VarId id : function_.parameters) {
+      const Variable& parameter = module_.variables[id];
+      const std::uint64_t lanes = parameter.dimensions.empty() ? 1 : parameter.dimensions[0];
+      for (RegId lane = 0; parameter.space == Space::reg && lane < lanes; ++lane) told.insert(parameter.reg + lane);
+    }
     std::vector<RegId> written;
     for (std::size_t b = 0; b < flow_.blocks().size(); ++b) {
       if (!flow_.reached()[b]) continue;

@@ -116,7 +116,85 @@ class OperandMatch {
       if (!is_fit) return Mismatch{&kOperandKind, "`call` takes a function and lists in parentheses", operand.span, 0};
     }
     if (instr_.operands.empty()) return Mismatch{&kOperandCount, "`call` names no function", instr_.opcode_span, 0};
+    const Function* callee = nullptr;
+    const Operand *results = nullptr, *arguments = nullptr;
+    const auto is_list = [](const Operand& operand) { return operand.kind == Operand::Kind::List; };
+    const std::size_t at = is_list(instr_.operands[0]) ? 1 : 0;  // of the function
+    const std::size_t next = at + 1 < instr_.operands.size() && is_list(instr_.operands[at + 1]) ? at + 2 : at + 1;
+    const bool is_direct = at < instr_.operands.size() && instr_.operands[at].kind == Operand::Kind::Function;
+    if (next + (is_direct ? 0 : 1) != instr_.operands.size()) {
+      return Mismatch{&kOperandCount,
+                      is_direct ? "a call ends with its arguments"
+                                : "a call through a register ends with the label of a prototype or of its targets",
+                      instr_.opcode_span, 0};
+    }
+    if (!is_direct && (instr_.operands[at].kind != Operand::Kind::Reg || is_list(instr_.operands.back()))) {
+      return Mismatch{&kOperandKind, "`call` takes a function, or a register and a label", instr_.operands[at].span, 0};
+    }
+    for (const Operand& operand : instr_.operands) {
+      if (operand.kind == Operand::Kind::List) (callee != nullptr ? arguments : results) = &operand;
+      if (operand.kind != Operand::Kind::Function) continue;
+      const auto found = std::find_if(module_.functions.begin(), module_.functions.end(),
+                                      [&](const Function& one) { return one.name == operand.symbol; });
+      // An unknown function may be a prototype's label, and one that calls itself is not in the list yet.
+      if (found == module_.functions.end()) return std::nullopt;
+      callee = &*found;
+    }
+    if (callee == nullptr) return std::nullopt;
+    if (auto mismatch = passed(callee->results, results, true)) return mismatch;
+    return passed(callee->parameters, arguments, false);
+  }
+
+  std::optional<Mismatch> passed(const std::vector<VarId>& formal, const Operand* list, bool is_result) const {
+    const std::size_t count = list == nullptr ? 0 : list->elements.size();
+    if (count != formal.size()) {
+      return Mismatch{&kOperandCount,
+                      fmt::format("the call has {} {} and the function {}", count, is_result ? "results" : "arguments",
+                                  formal.size()),
+                      list == nullptr ? instr_.opcode_span : list->span, 0};
+    }
+    OperandSpec wanted;
+    wanted.is_dest = wanted.allows_sink = is_result;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Variable& parameter = module_.variables[formal[i]];
+      wanted.name = parameter.name;
+      const Operand& given = list->elements[i];
+      if (given.kind == Operand::Kind::Variable) {
+        if (auto mismatch = passed_variable(parameter, given)) return mismatch;
+        continue;
+      }
+      const bool is_array = !parameter.dimensions.empty();
+      if (is_array && given.kind != Operand::Kind::Vector && given.kind != Operand::Kind::Sink) {
+        return Mismatch{
+            &kOperandKind,
+            fmt::format("the parameter `{}` is an array, and {} is passed", parameter.name, describe(given)),
+            given.span, 0};
+      }
+      if (is_array) continue;
+      if (auto mismatch = scalar(wanted, given, parameter.type)) return mismatch;
+    }
     return std::nullopt;
+  }
+
+  // A .param variable stands for a parameter of its size and alignment.
+  std::optional<Mismatch> passed_variable(const Variable& parameter, const Operand& given) const {
+    const Variable& variable = module_.variables[given.variable];
+    const auto alignment = [](const Variable& one) {
+      return one.alignment != 0 ? one.alignment : std::max(1u, byte_size(one.type));
+    };
+    const bool is_open = !parameter.dimensions.empty() && parameter.dimensions[0] == 0;
+    if (variable.space != Space::param || given.integer != 0) {
+      return Mismatch{&kOperandKind, fmt::format("`{}` is passed, which is no `.param` variable", variable.name),
+                      given.span, 0};
+    }
+    const bool is_alike =
+        variable.dimensions.empty() == parameter.dimensions.empty() && (variable.size == parameter.size || is_open) &&
+        goes_with(variable.type, parameter.type, false) && alignment(variable) == alignment(parameter);
+    if (is_alike || parameter.space == Space::reg) return std::nullopt;
+    return Mismatch{
+        &kOperandType,
+        fmt::format("`{}` differs from the parameter `{}` in type, size or alignment", variable.name, parameter.name),
+        given.span, 0};
   }
 
   Type type_of(const OperandSpec& wanted) const {
@@ -253,8 +331,25 @@ class OperandMatch {
     return out;
   }
 
+  // ptxas takes more coordinates and offsets than a texture's geometry has, so long as they are one, two or four, and
+  // one offset for all but volumes.
+  unsigned texture_length(const OperandSpec& wanted, const Operand& given) const {
+    const unsigned whole = vector_length(wanted, instr_.mods);
+    const bool is_offset = wanted.name == "offset";
+    const auto has = [&](Mod mod) { return instr_.has(mod); };
+    const unsigned least = !is_offset                       ? whole
+                           : has(Mod::_1d) || has(Mod::a1d) ? 1
+                           : has(Mod::_2d) || has(Mod::a2d) ? 2
+                                                            : 4;
+    if (is_offset && given.kind == Operand::Kind::Int) return 0;
+    if (is_offset && given.kind == Operand::Kind::Reg && least < 4) return 0;
+    const std::size_t size = given.elements.size();
+    return size >= least && (size == 1 || size == 2 || size == 4) ? static_cast<unsigned>(size) : whole;
+  }
+
   std::optional<Mismatch> vector(const OperandSpec& wanted, const Operand& given, Type type) const {
-    const unsigned length = vector_length(wanted, instr_.mods);
+    const bool is_texture = wanted.count == OperandSpec::Count::Texture;
+    const unsigned length = is_texture ? texture_length(wanted, given) : vector_length(wanted, instr_.mods);
     const bool is_vector = given.kind == Operand::Kind::Vector;
     if (given.kind == Operand::Kind::Sink && wanted.allows_sink) return std::nullopt;
     if (wanted.count == OperandSpec::Count::Pack) return pack(wanted, given, type);
@@ -386,13 +481,14 @@ class OperandMatch {
         return wrong_kind("no real constant can stand here");
       case Operand::Kind::Special:
         if (wanted.is_dest) return wrong_kind("a special register cannot be written");
+        if (class_of(type) == Class::Real) return wrong_kind("special registers hold integers");
         if (given.special == Special::warp_sz ? class_of(type) == Class::Int || class_of(type) == Class::Bits
                                               : wanted.allows_special) {
           return std::nullopt;
         }
         return wrong_kind("special registers are read with `mov` or `cvt`");
       case Operand::Kind::Variable:
-        if (wanted.allows_symbol) return symbol(given);
+        if (wanted.allows_symbol) return symbol(given, type);
         return wrong_kind("the address of a variable is taken with `mov`, and its value read with `ld`");
       case Operand::Kind::Function:
         if (wanted.allows_symbol) return std::nullopt;
@@ -403,8 +499,13 @@ class OperandMatch {
   }
 
   // `cvta` and its like take the address of a variable of the space that they name.
-  std::optional<Mismatch> symbol(const Operand& given) const {
-    if (instr_.opcode == "mov") return std::nullopt;
+  std::optional<Mismatch> symbol(const Operand& given, Type type) const {
+    if (instr_.opcode == "mov") {
+      if (class_of(type) == Class::Int || class_of(type) == Class::Bits) return std::nullopt;
+      return Mismatch{&kOperandType,
+                      fmt::format("an address is an integer, and `{}` moves `.{}`", opcode_text(), name(type)),
+                      given.span, 0};
+    }
     Space space = Space::shared;  // of a cluster's block
     for (const Mod mod : instr_.mods) {
       const Space named = table().mod_spaces[static_cast<std::size_t>(mod)];

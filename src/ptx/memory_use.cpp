@@ -102,7 +102,7 @@ class Unused {
     for (const std::string& text : function.texts) add_words(text, words);
     for (const Loc& loc : function.locs) add_words(loc.rest, words);
     for (const VarId id : function.parameters) {
-      if (!is_used_[id]) {
+      if (!is_used_[id] && module_.variables[id].space != Space::reg) {
         say(fmt::format("the parameter `{}` of `{}` is never read", module_.variables[id].name, function.name),
             module_.variables[id].span);
       }

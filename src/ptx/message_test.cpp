@@ -41,7 +41,7 @@ constexpr Mistake kMistakes[] = {
     {"setp.lt %p0, %r0, %r1;", "ptx.modifier", "`.type` is missing"},
     {"shfl.bfly.b32 %r0, %r1, 1, 31;", "ptx.modifier", "did you mean `shfl.sync.bfly.b32`?"},
     {"vote.ballot.b32 %r0, %p0;", "ptx.modifier", "did you mean `vote.sync.ballot.b32`?"},
-    {"wgmma.fence;", "ptx.modifier", "did you mean `wgmma.fence.sync.aligned`?"},
+    {"wgmma.fence;", "ptx.modifier", "did you mean `wgmma.fence.sync`?"},
     {"mma.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};",
      "ptx.modifier", "did you mean `mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32`?"},
     {"ldmatrix.aligned.m8n8.x4.shared.b16 {%r0,%r1,%r2,%r3}, [%r4];", "ptx.modifier", "`.sync` is missing"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/module.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "ptx/isa/table.h"
@@ -44,8 +45,8 @@ bool equal(const Operand& a, const Operand& b) {
 }
 
 bool equal(const Instr& a, const Instr& b) {
-  if (a.form != b.form || a.opcode != b.opcode || a.mods != b.mods || a.operands.size() != b.operands.size() ||
-      a.guard.has_value() != b.guard.has_value()) {
+  if (a.form != b.form || a.opcode != b.opcode || !std::ranges::equal(a.mods, b.mods) ||
+      a.operands.size() != b.operands.size() || a.guard.has_value() != b.guard.has_value()) {
     return false;
   }
   if (a.guard && (a.guard->reg != b.guard->reg || a.guard->is_negated != b.guard->is_negated)) return false;
@@ -59,14 +60,16 @@ bool equal(const Variable& a, const Variable& b) {
   if (a.relocations.size() != b.relocations.size() || a.pointer.has_value() != b.pointer.has_value()) return false;
   for (std::size_t i = 0; i < a.relocations.size(); ++i) {
     const Variable::Relocation &x = a.relocations[i], &y = b.relocations[i];
-    if (std::tie(x.offset, x.symbol, x.addend, x.is_generic) != std::tie(y.offset, y.symbol, y.addend, y.is_generic)) {
+    if (std::tie(x.offset, x.symbol, x.addend, x.is_generic, x.mask) !=
+        std::tie(y.offset, y.symbol, y.addend, y.is_generic, y.mask)) {
       return false;
     }
   }
   if (a.pointer && (a.pointer->space != b.pointer->space || a.pointer->alignment != b.pointer->alignment)) return false;
   return std::tie(a.name, a.space, a.type, a.alignment, a.size, a.dimensions, a.is_extern, a.is_visible, a.is_weak,
-                  a.is_common, a.initial) == std::tie(b.name, b.space, b.type, b.alignment, b.size, b.dimensions,
-                                                      b.is_extern, b.is_visible, b.is_weak, b.is_common, b.initial);
+                  a.is_common, a.reg, a.initial) == std::tie(b.name, b.space, b.type, b.alignment, b.size, b.dimensions,
+                                                             b.is_extern, b.is_visible, b.is_weak, b.is_common, b.reg,
+                                                             b.initial);
 }
 
 template <class T, class Same>

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,7 +40,7 @@ struct Target {
   std::vector<std::string> options;  // the rest of the directive: "debug", "texmode_independent", ...
 };
 
-// A variable of .global, .const, .shared, .local or .param space.
+// A variable of .global, .const, .shared, .local or .param space, or a `.reg` parameter of a function.
 struct Variable {
   std::string name;
   Space space = Space::none;
@@ -54,6 +56,7 @@ struct Variable {
     std::string symbol;
     std::int64_t addend;
     bool is_generic;
+    std::uint64_t mask;  // eight ones: that byte of the address, `0xFF00(symbol)`; 0: the whole
   };
   std::vector<Relocation> relocations;
   // For kernel parameters: ".ptr.space.align".
@@ -62,6 +65,7 @@ struct Variable {
     std::uint32_t alignment = 0;
   };
   std::optional<PointerAttribute> pointer;
+  RegId reg = 0;  // of a `.reg` parameter: the register, or the first of a vector's `dimensions[0]`
   Span span;
 };
 
@@ -111,12 +115,14 @@ enum class Special : std::uint16_t {
   warp_sz
 };
 
+inline constexpr std::uint8_t kAllAxes = 0xff;
+
 struct Operand {
   enum class Kind : std::uint8_t {
     Reg,       // reg; is_negated for `!%p`
     Int,       // integer: 64 bits, sign-extended when it was written negative
     Float,     // real: as written 0f.. (f32 bits in integer), 0d.. (f64 bits in integer) or decimal (f64 bits)
-    Special,   // special, axis (0 x, 1 y, 2 z, or the index of pm/envreg)
+    Special,   // special, axis (0 x, 1 y, 2 z, or the index of pm/envreg; kAllAxes: the whole vector)
     Variable,  // variable name as an address value: `symbol` or `symbol+offset`
     Function,  // callee or function address
     Label,
@@ -132,15 +138,15 @@ struct Operand {
   Kind kind = Kind::Sink;
   bool is_negated = false;  // `!` before a predicate, `-` before an identifier never occurs in PTX
   FloatKind float_kind = FloatKind::Decimal;
+  enum class Base : std::uint8_t { None, Reg, Variable } base = Base::None;
+  std::uint8_t axis = 0;
+  bool is_unsigned_literal = false;  // integer literal with a U suffix or above 2^63-1
+  Special special = Special::tid;
   RegId reg = 0;       // Reg; Address with a register base
   VarId variable = 0;  // Variable; Address with a variable base
   LabelId label = 0;
-  Special special = Special::tid;
-  std::uint8_t axis = 0;
-  enum class Base : std::uint8_t { None, Reg, Variable } base = Base::None;
-  std::int64_t integer = 0;          // Int; Float bits; byte offset of Variable and Address
-  bool is_unsigned_literal = false;  // integer literal with a U suffix or above 2^63-1
-  std::string symbol;                // Function: its name; Reg: the selector of a video instruction, "b0", "h10"
+  std::int64_t integer = 0;  // Int; Float bits; byte offset of Variable and Address
+  std::string_view symbol;   // of the text. Function: its name; Reg: a video instruction's selector, "b0", "h10"
   std::vector<Operand> elements;
   Span span;
 };
@@ -150,11 +156,20 @@ struct Guard {
   bool is_negated = false;
 };
 
-struct Instr {
-  Form form{};              // row of the form table; see form.h
+// An instruction's words. Files repeat few of them many times, so a module keeps each once.
+struct Spelling {
   std::string_view opcode;  // the first word as written; a row may have several (`add` and `addc`)
+  Form form{};              // the first row of the opcode
+  std::vector<Mod> mods;
+  std::uint32_t index = 0;  // in Module::spellings
+};
+
+struct Instr {
+  Form form{};                 // row of the form table; see form.h
+  std::uint32_t spelling = 0;  // index into Module::spellings
+  std::string_view opcode;     // of the spelling
+  std::span<const Mod> mods;   // of the spelling: every dotted word, in the order written, types included
   std::optional<Guard> guard;
-  std::vector<Mod> mods;          // every dotted word after the opcode, in the order written, types included
   std::vector<Operand> operands;  // in the order written
   Span span;                      // the whole statement
   Span opcode_span;
@@ -233,6 +248,7 @@ struct Module {
   std::vector<Function> functions;
   std::vector<std::string> texts;  // .file, .section and .pragma items, white space normalised
   std::vector<Item> items;
+  std::shared_ptr<const std::deque<Spelling>> spellings;  // shared by copies, whose instructions look into it, too
 
   const Function* find_entry(std::string_view name) const;  // null when there is none
 };

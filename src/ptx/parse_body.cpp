@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,9 @@ void Parser::close_scope() {
 bool Parser::declare(std::string_view name, Name entry) {
   Names& names = scopes_.empty() ? globals_ : scopes_.back().names;
   RegId index = 0;
-  const bool is_known = !scopes_.empty() && find_range(scopes_.back(), name, index) != nullptr;
+  // A function's parameters and the names of its body are one scope.
+  const bool is_parameter = scopes_.size() == 2 && scopes_.front().names.contains(name);
+  const bool is_known = is_parameter || (!scopes_.empty() && find_range(scopes_.back(), name, index) != nullptr);
   if (!is_known && names.emplace(name, entry).second) return true;
   fail(kRedeclared, fmt::format("`{}` is declared twice", name), entry.span);
   return false;
@@ -58,15 +61,17 @@ bool Parser::declare(std::string_view name, Name entry) {
 // The range that makes up the name, and the register's place in it. A prefix may itself end in digits.
 const Parser::Range* Parser::find_range(const Scope& scope, std::string_view name, RegId& index) {
   if (scope.ranges.empty()) return nullptr;
+  constexpr std::size_t kMostDigits = 9;
   std::size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  for (std::size_t at = digits; at < name.size(); ++at) {
-    if (name.size() - at > 9) continue;
+  for (std::size_t at = std::max(digits, name.size() - std::min(name.size(), kMostDigits)); at < name.size(); ++at) {
+    if (at == 0) continue;
     index = 0;
     for (std::size_t i = at; i < name.size(); ++i) index = index * 10 + static_cast<RegId>(name[i] - '0');
     const std::string_view prefix = name.substr(0, at);
     for (const Range& range : scope.ranges) {
-      if (index < range.count && range.prefix == prefix) return &range;
+      const bool may_be = range.prefix.size() == at && range.prefix.back() == prefix.back();
+      if (may_be && index < range.count && range.prefix == prefix) return &range;
     }
   }
   return nullptr;
@@ -80,9 +85,12 @@ bool Parser::declare_range(const Range& range) {
   Scope alone;
   alone.ranges.push_back(range);
   RegId index = 0;
-  for (const auto& [name, entry] : scope.names) {
-    if (name.starts_with(range.prefix) && find_range(alone, name, index) != nullptr) return twice(name);
-  }
+  const auto clashes = [&](const Names& names) {
+    return std::any_of(names.begin(), names.end(), [&](const auto& entry) {
+      return entry.first.starts_with(range.prefix) && find_range(alone, entry.first, index) != nullptr;
+    });
+  };
+  if (clashes(scope.names) || (scopes_.size() == 2 && clashes(scopes_.front().names))) return twice(range.prefix);
   for (const Range& other : scope.ranges) {
     if (!other.prefix.starts_with(range.prefix) && !range.prefix.starts_with(other.prefix)) continue;
     for (std::uint32_t i = 0; i < range.count; ++i) {
@@ -279,10 +287,9 @@ void Parser::statement() {
     unexpected("an instruction");
     return;
   }
-  Lexer ahead = lexer_;
-  if (ahead.next().is(':')) {
+  if (lexer_.is_next(':')) {
     const Token name = take();
-    take();
+    advance();
     return label(name);
   }
   instruction();
@@ -380,8 +387,12 @@ bool Parser::one_register(Type type, unsigned lanes, Span span) {
   }
   const auto width = static_cast<std::uint8_t>(lanes);
   if (is_range) {
+    std::string numbered(word.text);
     for (std::uint64_t i = 0; i < count; ++i) {
-      add_register(std::string(word.text) + std::to_string(i), type, lanes, word.span);
+      char digits[20];
+      const auto size = static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, i).ptr - digits);
+      numbered.resize(word.text.size());
+      add_register(numbered.append(digits, size), type, lanes, word.span);
     }
     if (count != 0 && !declare_range({word.text, first, static_cast<std::uint32_t>(count), word.span, width})) {
       return false;
@@ -453,30 +464,60 @@ bool Parser::guard(Instr& instr) {
   return true;
 }
 
+// The opcode and its dotted words, which are taken; null when there was an error.
+const Spelling* Parser::spelling() {
+  const std::uint32_t begin = peek().span.begin;
+  const std::string_view text = lexer_.dotted(begin);
+  if (const auto known = spelling_of_.find(text); known != spelling_of_.end()) {
+    const std::uint32_t end = begin + static_cast<std::uint32_t>(text.size());
+    Lexer after(module_.source->text(), end);
+    if (!after.is_next('.')) {  // white space may stand before a word
+      token_.span.end = end;
+      lexer_ = after;
+      advance();
+      return known->second;
+    }
+  }
+  const Token opcode = take();
+  const Table& isa = table();
+  const auto lines = isa.by_opcode.find(opcode.text);
+  if (lines == isa.by_opcode.end()) {
+    fail(kUnknownInstr, fmt::format("there is no instruction `{}`", opcode.text), opcode.span,
+         nearest_opcode(opcode.text));
+    return nullptr;
+  }
+  const auto index = static_cast<std::uint32_t>(spellings_->size());
+  Spelling out{lines->first, isa.lines[lines->second.front()].form, {}, index};
+  while (peek().kind == Token::Kind::Dot) {
+    const Token word = take();
+    const auto mod = isa.mods.find(word.text);
+    if (mod == isa.mods.end()) {
+      fail(kModifier, fmt::format("there is no modifier `.{}`", word.text), word.span, nearest_modifier(word.text));
+      return nullptr;
+    }
+    out.mods.push_back(mod->second);
+  }
+  // White space between the words is legal, and makes another text of the same spelling.
+  spellings_->push_back(std::move(out));
+  return spelling_of_[module_.source->text().substr(begin, last_end_ - begin)] = &spellings_->back();
+}
+
 bool Parser::instruction() {
   Instr instr;
   instr.span.begin = peek().span.begin;
   if (!guard(instr)) return false;
   if (peek().kind != Token::Kind::Word) return unexpected("an instruction");
-  const Token opcode = take();
-  instr.opcode_span = opcode.span;
-  const Table& isa = table();
-  const auto lines = isa.by_opcode.find(opcode.text);
-  if (lines == isa.by_opcode.end()) {
-    return fail(kUnknownInstr, fmt::format("there is no instruction `{}`", opcode.text), opcode.span,
-                nearest_opcode(opcode.text));
-  }
-  while (peek().kind == Token::Kind::Dot) {
-    const Token word = take();
-    const auto mod = isa.mods.find(word.text);
-    if (mod == isa.mods.end()) {
-      return fail(kModifier, fmt::format("there is no modifier `.{}`", word.text), word.span,
-                  nearest_modifier(word.text));
-    }
-    instr.mods.push_back(mod->second);
-    instr.opcode_span.end = word.span.end;
-  }
-  opcode_ = opcode.text;
+  instr.opcode_span.begin = peek().span.begin;
+  const Spelling* const words = spelling();
+  if (words == nullptr) return false;
+  instr.opcode_span.end = last_end_;
+  // The form is settled by the validator, which looks at the operands, too.
+  instr.form = words->form;
+  instr.spelling = words->index;
+  instr.opcode = words->opcode;
+  instr.mods = words->mods;
+  opcode_ = words->opcode;
+  reads_whole_special_ = opcode_ == "mov" && instr.has(Mod::v4);
   operand_index_ = 0;
   if (!peek().is(';')) {
     instr.operands.reserve(4);
@@ -487,9 +528,6 @@ bool Parser::instruction() {
   }
   instr.span.end = peek().span.end;
   if (!expect_end("at the end of the instruction")) return false;
-  // The form is settled by the validator, which looks at the operands, too.
-  instr.form = isa.lines[lines->second.front()].form;
-  instr.opcode = lines->first;
   add(Statement::Kind::Instr, static_cast<std::uint32_t>(function_->instrs.size()), instr.span);
   function_->instrs.push_back(std::move(instr));
   return true;

@@ -50,7 +50,8 @@ bool is_comparison(std::string_view op) {
 
 // The operator that begins at the present token; empty when none does. `?` is not among them.
 std::string_view Parser::binary_operator(int& precedence) const {
-  if (peek().kind != Token::Kind::Punct) return {};
+  constexpr std::string_view kFirst = "<>=!&|^+-*/%";
+  if (peek().kind != Token::Kind::Punct || kFirst.find(peek().text[0]) == std::string_view::npos) return {};
   const std::string_view rest = module_.source->text().substr(peek().span.begin, 2);
   for (const Operator& op : kOperators) {
     if (!rest.starts_with(op.text)) continue;
@@ -226,14 +227,17 @@ bool Parser::rest_of_constant(Constant value, std::uint32_t begin, Operand& out)
   return true;
 }
 
-// What is added to an address: products bind, sums are further offsets.
-bool Parser::offset_term(std::uint64_t& out) {
-  constexpr int kProduct = 10;
-  const Span span = peek().span;
+// `+` and an expression, added to `to`. ptxas has no other sign before it.
+bool Parser::offset_sum(std::int64_t& to) {
+  const Span sign = peek().span;
+  if (peek().is('-')) {
+    return fail(kSyntax, "an offset is added to an address, never subtracted", sign, "write `+-4` for 4 bytes before");
+  }
+  advance();
   Constant value;
-  if (!unary(value, 0) || !climb(value, kProduct, 0)) return false;
-  if (value.is_real) return fail(kSyntax, "an offset in bytes is an integer", span);
-  out = value.bits;
+  if (!expression(value, 0)) return false;
+  if (value.is_real) return fail(kSyntax, "an offset in bytes is an integer", sign);
+  to = static_cast<std::int64_t>(static_cast<std::uint64_t>(to) + value.bits);
   return true;
 }
 

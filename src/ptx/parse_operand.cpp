@@ -84,6 +84,10 @@ bool Parser::special(std::string_view word, Operand& out) {
   out.special = known->special;
   out.axis = known->index;
   if (!known->has_axes) return true;
+  if (reads_whole_special_ && peek().kind != Token::Kind::Dot) {
+    out.axis = kAllAxes;
+    return true;
+  }
   if (peek().kind != Token::Kind::Dot || peek().text.size() != 1 || peek().text[0] < 'x' || peek().text[0] > 'z') {
     fail(kSyntax, fmt::format("`{}` has three parts, and one is read", word), out.span,
          fmt::format("write `{}.x`, `.y` or `.z`", word));
@@ -99,18 +103,16 @@ bool Parser::is_label_operand() const {
 }
 
 bool Parser::offset(Operand& out) {
-  while (peek().is('+') || peek().is('-')) {
-    const bool is_minus = take().is('-');
-    if (peek().kind == Token::Kind::Word && peek().text != "WARP_SZ") {
+  if (!peek().is('+') && !peek().is('-')) return true;
+  if (Lexer ahead = lexer_; peek().is('+')) {
+    const Token term = ahead.next();
+    if (term.kind == Token::Kind::Word && term.text != "WARP_SZ") {
       return fail(kSyntax,
-                  fmt::format("`{}` as an offset: an address is one register or variable and a constant", peek().text),
-                  peek().span, "add the two before, with `add.s64`");
+                  fmt::format("`{}` as an offset: an address is one register or variable and a constant", term.text),
+                  term.span, "add the two before, with `add.s64`");
     }
-    std::uint64_t bytes = 0;
-    if (!offset_term(bytes)) return false;
-    out.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.integer) + (is_minus ? 0 - bytes : bytes));
   }
-  return true;
+  return offset_sum(out.integer);
 }
 
 bool Parser::word_operand(Operand& out) {
@@ -263,13 +265,14 @@ bool Parser::address(Operand& out) {
     } else {
       out.variable = known->index;
     }
+    if (!offset(out)) return false;
   } else {
-    const bool is_minus = accept('-');
-    const std::optional<std::uint64_t> value = expect_integer("an address: a register, a variable or an integer");
-    if (!value) return false;
-    out.integer = static_cast<std::int64_t>(is_minus ? 0 - *value : *value);
+    const Span span = peek().span;
+    Constant value;
+    if (!expression(value, 0)) return false;
+    if (value.is_real) return fail(kSyntax, "an address is an integer", span);
+    out.integer = static_cast<std::int64_t>(value.bits);
   }
-  if (!offset(out)) return false;
   while (accept(',')) {
     if (out.elements.size() >= 2) return unexpected("`]`");
     Operand element;
@@ -286,14 +289,23 @@ bool Parser::address(Operand& out) {
   return expect(']', "at the end of the address");
 }
 
+// As many as stand before the next `close`, or `;`: how long a list will be.
+std::size_t Parser::commas_before(char close) const {
+  const std::string_view rest = module_.source->text().substr(peek().span.begin);
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < rest.size() && rest[i] != close && rest[i] != ';' && out < kLongestList; ++i) {
+    if (rest[i] == ',') ++out;
+  }
+  return out;
+}
+
 bool Parser::list(Operand& out, char close, unsigned depth) {
   const Span open = take().span;
   if (!peek().is(close)) {
+    out.elements.reserve(commas_before(close) + 1);
     do {
       if (out.elements.size() >= kLongestList) return fail(kLimit, "a list of operands is too long", peek().span);
-      Operand element;
-      if (!operand(element, depth + 1)) return false;
-      out.elements.push_back(std::move(element));
+      if (!operand(out.elements.emplace_back(), depth + 1)) return false;
     } while (accept(','));
   }
   out.span = {open.begin, peek().span.end};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "ptx/codes.h"
@@ -102,7 +103,18 @@ bool Parser::variable(Space space, bool is_visible, bool is_extern, bool is_weak
     one.name = name.text;
     one.span = name.span;
     if (!array_dimensions(one) || !widen(one, lanes)) return false;
-    if (accept('=') && !initialiser(one)) return false;
+    if (peek().is('=')) {
+      const bool has_storage = (space == Space::global || space == Space::constant) && !is_extern;
+      if (!has_storage || *type == Type::f16 || *type == Type::f16x2) {
+        return fail(kSyntax,
+                    fmt::format("`{}` takes no initial value: {}", name.text,
+                                has_storage ? "numbers of 16 bits have none"
+                                            : "a .global or .const variable of this module does"),
+                    name.span);
+      }
+      advance();
+      if (!initialiser(one)) return false;
+    }
     const VarId id = add_variable(std::move(one));
     if (!declare(name.text, {Name::Kind::Variable, id, name.span})) return false;
     out.push_back(id);
@@ -110,12 +122,16 @@ bool Parser::variable(Space space, bool is_visible, bool is_extern, bool is_weak
   return expect_end("at the end of the declaration");
 }
 
-// .param .type [.ptr [.space] [.align n]] name[..]
+// .param [.align n] .type [.ptr [.space] [.align n]] name[..], and of a function .reg [.align n] [.vN] .type name
 bool Parser::parameter(std::vector<VarId>& out) {
-  if (accept_dot("reg")) return fail(kSyntax, "register parameters of functions are not read", peek().span);
-  if (!accept_dot("param")) return unexpected("`.param`");
+  const bool is_register = peek().is_dot("reg");
+  if (is_register && function_->is_entry) {
+    return fail(kSyntax, "the parameters of a kernel are in .param space", peek().span);
+  }
+  if (!is_register && !peek().is_dot("param")) return unexpected("`.param`");
+  advance();
   Variable one;
-  one.space = Space::param;
+  one.space = is_register ? Space::reg : Space::param;
   const auto alignment = [&](std::uint32_t& to) {
     const std::optional<std::uint64_t> bytes = expect_integer("an alignment in bytes");
     if (!bytes) return false;
@@ -126,9 +142,11 @@ bool Parser::parameter(std::vector<VarId>& out) {
     return true;
   };
   if (accept_dot("align") && !alignment(one.alignment)) return false;
+  const unsigned lanes = is_register ? vector_word() : 1;
   const std::optional<Type> type = type_word();
   if (!type) return false;
   one.type = *type;
+  if (is_register) return register_parameter(std::move(one), lanes, out);
   if (accept_dot("ptr")) {
     Variable::PointerAttribute pointer;
     if (peek().kind == Token::Kind::Dot && space_of(peek().text) != Space::none) pointer.space = space_of(take().text);
@@ -143,6 +161,24 @@ bool Parser::parameter(std::vector<VarId>& out) {
   const VarId id = add_variable(std::move(one));
   if (!declare(name.text, {Name::Kind::Variable, id, name.span})) return false;
   out.push_back(id);
+  return true;
+}
+
+bool Parser::register_parameter(Variable one, unsigned lanes, std::vector<VarId>& out) {
+  if (peek().kind != Token::Kind::Word) return unexpected("a parameter's name");
+  const Token name = take();
+  one.name = name.text;
+  one.span = name.span;
+  if (lanes > 1 && (one.type == Type::pred || byte_size(one.type) * lanes > 16)) {
+    return fail(kSyntax, fmt::format("a vector of {} `.{}`: vectors have 128 bits at most", lanes, ptx::name(one.type)),
+                name.span);
+  }
+  if (lanes > 1) one.dimensions.push_back(lanes);
+  one.size = std::uint64_t{byte_size(one.type)} * lanes;
+  one.reg = static_cast<RegId>(function_->registers.size());
+  add_register(one.name, one.type, lanes, name.span);
+  if (!declare(name.text, {Name::Kind::Register, one.reg, name.span, static_cast<std::uint8_t>(lanes)})) return false;
+  out.push_back(add_variable(std::move(one)));
   return true;
 }
 
@@ -203,6 +239,89 @@ bool Parser::initial_values(Variable& variable, std::uint64_t& offset, unsigned 
   return expect('}', "at the end of an initialiser");
 }
 
+// False where the number does not go with the type.
+bool Parser::initial_bits(const Variable& variable, const Operand& value, std::uint64_t& bits) {
+  bits = static_cast<std::uint64_t>(value.integer);
+  const bool is_real = variable.type == Type::f32 || variable.type == Type::f64;
+  if (value.kind != Operand::Kind::Float) return !is_real;
+  const bool is_single = value.float_kind == Operand::FloatKind::F32Bits;
+  if (!is_real) return variable.type == (is_single ? Type::b32 : Type::b64);
+  float single = 0;
+  double number = 0;
+  if (is_single) {
+    const auto word = static_cast<std::uint32_t>(bits);
+    std::memcpy(&single, &word, 4);
+    number = static_cast<double>(single);
+  } else {
+    std::memcpy(&number, &bits, 8);
+  }
+  if (variable.type == Type::f64) {
+    std::memcpy(&bits, &number, 8);
+  } else {
+    single = static_cast<float>(number);
+    bits = 0;
+    std::memcpy(&bits, &single, 4);
+  }
+  return true;
+}
+
+// [mask(] symbol [+ n] or generic(symbol) [+ n] [)]
+bool Parser::initial_address(Variable& variable, std::uint64_t offset, bool is_masked) {
+  const Span begin = peek().span;
+  Variable::Relocation out{offset, {}, 0, false, 0};
+  if (is_masked) {
+    const std::optional<std::uint64_t> mask = expect_integer("a mask");
+    if (!mask) return false;
+    out.mask = *mask;
+    const bool is_byte = *mask != 0 && *mask >> std::countr_zero(*mask) == 0xff && std::countr_zero(*mask) % 8 == 0;
+    if (!is_byte) {
+      return fail(kSyntax, fmt::format("the mask 0x{:x} is not one byte of an address, such as 0xFF00", *mask), begin);
+    }
+    if (module_.version < Version{7, 1}) {
+      return fail(kVersion, "a mask in an initialiser needs PTX 7.1", begin);
+    }
+    advance();
+  }
+  out.is_generic = peek().kind == Token::Kind::Word && peek().text == "generic";
+  if (out.is_generic) {
+    advance();
+    if (!expect('(', "after `generic`")) return false;
+  }
+  if (peek().kind != Token::Kind::Word) return unexpected("a variable's name");
+  const Token name = take();
+  out.symbol = name.text;
+  if (out.is_generic && !expect(')', "after the name")) return false;
+  if (peek().is('+') || peek().is('-')) {
+    if (!offset_sum(out.addend)) return false;
+  }
+  if (is_masked && !expect(')', "after the masked address")) return false;
+  if (variable.type != Type::u32 && variable.type != Type::u64 && !(is_masked && variable.type == Type::u8)) {
+    return fail(kOperandType,
+                fmt::format("an address initialises `{}` of type `.{}`: it takes `.u32` or `.u64`{}", variable.name,
+                            ptx::name(variable.type), is_masked ? ", or `.u8` for a byte" : ""),
+                begin);
+  }
+  if (!initial_symbol(name, out)) return false;
+  variable.relocations.push_back(std::move(out));
+  return true;
+}
+
+// A variable of .global or .const space, or a function, that stands before.
+bool Parser::initial_symbol(const Token& name, const Variable::Relocation& relocation) {
+  const std::optional<Name> known = find(name.text);
+  if (known && known->kind == Name::Kind::Variable) {
+    const Space space = module_.variables[known->index].space;
+    if (space == Space::global || space == Space::constant) return true;
+    return fail(kOperandKind, fmt::format("`{}` is in no .global or .const space", name.text), name.span);
+  }
+  for (const Function& function : module_.functions) {
+    if (function.name != name.text) continue;
+    if (!relocation.is_generic && relocation.addend == 0) return true;
+    return fail(kOperandKind, fmt::format("the address of the function `{}` stands alone", name.text), name.span);
+  }
+  return known ? fail(kOperandKind, fmt::format("`{}` has no address", name.text), name.span) : undeclared(name);
+}
+
 bool Parser::initial_value(Variable& variable, std::uint64_t& offset) {
   const unsigned size = byte_size(variable.type);
   const Span span = peek().span;
@@ -211,48 +330,18 @@ bool Parser::initial_value(Variable& variable, std::uint64_t& offset) {
     return fail(kSyntax, fmt::format("`{}` has more initial values than elements", variable.name), span);
   }
   std::uint64_t bits = 0;
-  if (peek().kind == Token::Kind::Word) {
-    const bool is_generic = peek().text == "generic";
-    if (is_generic) {
-      take();
-      if (!expect('(', "after `generic`")) return false;
-    }
-    if (peek().kind != Token::Kind::Word) return unexpected("a variable's name");
-    Variable::Relocation relocation{offset, std::string(take().text), 0, is_generic};
-    if (is_generic && !expect(')', "after the name")) return false;
-    while (peek().is('+') || peek().is('-')) {
-      const bool is_minus = take().is('-');
-      std::uint64_t bytes = 0;
-      if (!offset_term(bytes)) return false;
-      const auto sum = static_cast<std::uint64_t>(relocation.addend) + (is_minus ? 0 - bytes : bytes);
-      relocation.addend = static_cast<std::int64_t>(sum);
-    }
-    variable.relocations.push_back(std::move(relocation));
+  const bool is_masked = peek().kind == Token::Kind::Integer && lexer_.is_next('(');
+  if (peek().kind == Token::Kind::Word || is_masked) {
+    if (!initial_address(variable, offset, is_masked)) return false;
   } else {
     Operand value;
     if (!constant(value)) return false;
-    bits = static_cast<std::uint64_t>(value.integer);
-    if (value.kind == Operand::Kind::Float) {
-      double number = 0;
-      float single = 0;
-      if (value.float_kind == Operand::FloatKind::F32Bits) {
-        const auto word = static_cast<std::uint32_t>(bits);
-        std::memcpy(&single, &word, 4);
-        number = static_cast<double>(single);
-      } else {
-        std::memcpy(&number, &bits, 8);
-      }
-      if (variable.type == Type::f64) {
-        std::memcpy(&bits, &number, 8);
-      } else if (variable.type == Type::f32) {
-        single = static_cast<float>(number);
-        bits = 0;
-        std::memcpy(&bits, &single, 4);
-      } else if (value.float_kind == Operand::FloatKind::Decimal) {
-        return fail(kOperandType,
-                    fmt::format("a real number initialises `{}` of type `.{}`", variable.name, name(variable.type)),
-                    span);
-      }
+    if (!initial_bits(variable, value, bits)) {
+      return fail(
+          kOperandType,
+          fmt::format("{} number initialises `{}` of type `.{}`",
+                      value.kind == Operand::Kind::Float ? "a real" : "an integer", variable.name, name(variable.type)),
+          span, value.kind == Operand::Kind::Float ? "" : "write it with a point: `1.0`");
     }
   }
   variable.initial.resize(offset + size);

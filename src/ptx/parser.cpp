@@ -32,25 +32,59 @@ std::optional<std::uint64_t> read_integer(std::string_view text) {
   return value;
 }
 
+namespace {
+
+// White space is \t \n \v \f \r and the blank.
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && (byte < 9 || byte > 13)) || byte == 0x7f;
+}
+
+// The text's size when there is none. A whole block is looked at without a branch, which the compiler turns into
+// operations on vectors.
+std::size_t first_control(std::string_view text) {
+  constexpr std::size_t kBlock = 64;
+  std::size_t at = 0;
+  for (; at + kBlock <= text.size(); at += kBlock) {
+    unsigned char any = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const auto byte = static_cast<unsigned char>(text[at + i]);
+      const auto below_space = static_cast<unsigned char>(byte < 0x20),
+                 is_space_like = static_cast<unsigned char>(static_cast<unsigned char>(byte - 9) < 5);
+      any = static_cast<unsigned char>(any | (below_space & (is_space_like ^ 1)) |
+                                       static_cast<unsigned char>(byte == 0x7f));
+    }
+    if (any != 0) break;
+  }
+  while (at < text.size() && !is_control(text[at])) ++at;
+  return at;
+}
+
+}  // namespace
+
 Parser::Parser(SourcePtr source, Findings& findings) : findings_(findings), lexer_(source->text()) {
   module_.source = std::move(source);
+  module_.spellings = spellings_;
   token_ = lexer_.next();
 }
 
-Token Parser::take() {
-  Token out = token_;
+void Parser::advance() {
   last_end_ = token_.span.end;
   token_ = lexer_.next();
+}
+Token Parser::take() {
+  const Token out = token_;
+  advance();
   return out;
 }
 bool Parser::accept(char punct) {
   if (!token_.is(punct)) return false;
-  take();
+  advance();
   return true;
 }
 bool Parser::accept_dot(std::string_view word) {
   if (!token_.is_dot(word)) return false;
-  take();
+  advance();
   return true;
 }
 bool Parser::expect(char punct, std::string_view where) {
@@ -131,17 +165,13 @@ bool Parser::expect_end(std::string_view where) {
 
 // -- module ----------------------------------------------------------------------------------------------------------
 bool Parser::looks_like_text() {
-  const std::string_view text = module_.source->text();
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  std::string_view text = module_.source->text();
+  if (text.ends_with('\0')) text.remove_suffix(1);
+  if (const std::size_t i = first_control(text); i != text.size()) {
+    const auto at = static_cast<std::uint32_t>(i);
     const auto byte = static_cast<unsigned char>(text[i]);
-    const bool is_trailing_nul = byte == 0 && i + 1 == text.size();
-    if ((byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t' && byte != '\f' && byte != '\v' &&
-         !is_trailing_nul) ||
-        byte == 0x7f) {
-      const auto at = static_cast<std::uint32_t>(i);
-      findings_.add(kNotText, fmt::format("this is no PTX text: byte {} is 0x{:02x}", i, byte), place({at, at}));
-      return false;
-    }
+    findings_.add(kNotText, fmt::format("this is no PTX text: byte {} is 0x{:02x}", i, byte), place({at, at}));
+    return false;
   }
   if (token_.kind == Token::Kind::End) {
     findings_.add(kEmpty, "the file holds no PTX", place({0, 0}));
@@ -203,7 +233,10 @@ void Parser::header() {
     const std::optional<std::uint64_t> size = expect_integer("32 or 64");
     if (!size) return;
     if (*size != 64) {
-      fail(kHeader, fmt::format("`.address_size {}`: plumb reads 64-bit modules only", *size), span);
+      fail(kHeader,
+           *size == 32 ? "`.address_size 32`: no target from sm_75 on has 32-bit addresses"
+                       : fmt::format("`.address_size {}` where 64 was expected", *size),
+           span);
       return;
     }
   }

@@ -65,6 +65,7 @@ class Parser {
 
   // -- tokens --
   const Token& peek() const { return token_; }
+  void advance();
   Token take();
   bool accept(char punct);
   bool accept_dot(std::string_view word);
@@ -93,6 +94,7 @@ class Parser {
   static Space space_of(std::string_view word);
   bool variable(Space space, bool is_visible, bool is_extern, bool is_weak, bool is_common, std::vector<VarId>& out);
   bool parameter(std::vector<VarId>& out);
+  bool register_parameter(Variable one, unsigned lanes, std::vector<VarId>& out);
   std::optional<Type> type_word();
   unsigned vector_word();  // `.v2` or `.v4` of a declaration; 1 where there is none
   bool widen(Variable& variable, unsigned lanes);
@@ -100,6 +102,9 @@ class Parser {
   bool initialiser(Variable& variable);
   bool initial_values(Variable& variable, std::uint64_t& offset, unsigned depth);
   bool initial_value(Variable& variable, std::uint64_t& offset);
+  bool initial_address(Variable& variable, std::uint64_t offset, bool is_masked);
+  bool initial_symbol(const Token& name, const Variable::Relocation& relocation);
+  static bool initial_bits(const Variable& variable, const Operand& value, std::uint64_t& bits);
   VarId add_variable(Variable variable);
 
   // -- functions (parse_body.cpp) --
@@ -116,6 +121,7 @@ class Parser {
   void label(const Token& name);
   bool instruction();
   bool guard(Instr& instr);
+  const Spelling* spelling();
   void open_scope();
   void close_scope();
   void add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count = 0);
@@ -133,6 +139,7 @@ class Parser {
   bool word_operand(Operand& out);
   bool special(std::string_view word, Operand& out);
   bool literal(Operand& out, bool is_minus);
+  std::size_t commas_before(char close) const;
   bool list(Operand& out, char close, unsigned depth);
   bool offset(Operand& out);
   bool is_label_operand() const;
@@ -151,7 +158,7 @@ class Parser {
   bool to_constant(const Operand& value, Constant& out);
   bool constant(Operand& out);
   bool rest_of_constant(Constant value, std::uint32_t begin, Operand& out);
-  bool offset_term(std::uint64_t& out);
+  bool offset_sum(std::int64_t& to);
 
   Module module_;
   Findings& findings_;
@@ -163,9 +170,12 @@ class Parser {
   Names globals_;
   std::unordered_set<std::string_view, TextHash> forgiven_;  // names that are not told of (again) where undeclared
   std::vector<Scope> scopes_;
+  std::shared_ptr<std::deque<Spelling>> spellings_ = std::make_shared<std::deque<Spelling>>();
+  std::unordered_map<std::string_view, const Spelling*, TextHash> spelling_of_;  // by text
   Function* function_ = nullptr;
   // The instruction being read, for labels.
   std::string_view opcode_;
+  bool reads_whole_special_ = false;  // `mov.v4`
   std::uint32_t operand_index_ = 0;
 };
 

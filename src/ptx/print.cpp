@@ -68,8 +68,10 @@ class Printer {
     for (std::uint64_t at = 0; at + size <= variable.initial.size(); at += size) {
       if (at != 0) out_ += ", ";
       if (relocation != variable.relocations.end() && relocation->offset == at) {
+        if (relocation->mask != 0) out_ += fmt::format("0x{:X}(", relocation->mask);
         out_ += relocation->is_generic ? fmt::format("generic({})", relocation->symbol) : relocation->symbol;
         offset(relocation->addend);
+        if (relocation->mask != 0) out_ += ')';
         ++relocation;
         continue;
       }
@@ -91,9 +93,11 @@ class Printer {
     bool is_first = true;
     for (const VarId id : ids) {
       const Variable& parameter = module_.variables[id];
-      out_ += is_first ? "\n\t.param" : ",\n\t.param";
+      out_ += fmt::format("{}\n\t.{}", is_first ? "" : ",", name(parameter.space));
       is_first = false;
       if (parameter.alignment != 0) out_ += fmt::format(" .align {}", parameter.alignment);
+      const bool is_register = parameter.space == Space::reg;
+      if (is_register && !parameter.dimensions.empty()) out_ += fmt::format(" .v{}", parameter.dimensions[0]);
       out_ += fmt::format(" .{}", name(parameter.type));
       if (parameter.pointer) {
         out_ += " .ptr";
@@ -101,7 +105,7 @@ class Printer {
         if (parameter.pointer->alignment != 0) out_ += fmt::format(" .align {}", parameter.pointer->alignment);
       }
       out_ += " " + parameter.name;
-      dimensions(parameter);
+      if (!is_register) dimensions(parameter);
     }
     out_ += ids.empty() ? ")" : "\n)";
   }
@@ -230,7 +234,7 @@ class Printer {
 
   void offset(std::int64_t value) {
     if (value == 0) return;
-    if (value > 0) out_ += '+';
+    out_ += '+';
     number(value);
   }
 
@@ -271,7 +275,7 @@ class Printer {
     switch (value.kind) {
       case Operand::Kind::Reg:
         out_ += function_->registers[value.reg].name;
-        if (!value.symbol.empty()) out_ += "." + value.symbol;
+        if (!value.symbol.empty()) out_.append(".").append(value.symbol);
         break;
       case Operand::Kind::Int:
         if (value.is_unsigned_literal) {

@@ -102,7 +102,7 @@ std::string special_text(Special special, std::uint8_t axis) {
   for (const Row& row : kRows) {
     if (row.special != special) continue;
     std::string out(row.text);
-    if (row.has_axes) out += std::string(".") + static_cast<char>('x' + axis);
+    if (row.has_axes && axis != kAllAxes) out += std::string(".") + static_cast<char>('x' + axis);
     return out;
   }
   for (const Family& family : kFamilies) {

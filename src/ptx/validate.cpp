@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "ptx/codes.h"
 #include "ptx/isa/table.h"
@@ -21,7 +22,8 @@ constexpr std::size_t kMostFindings = 50;
 
 class Validator {
  public:
-  Validator(Module& module, Findings& findings) : module_(module), findings_(findings) {}
+  Validator(Module& module, Findings& findings)
+      : module_(module), findings_(findings), by_spelling_(module.spellings->size()) {}
 
   bool run() {
     for (Function& function : module_.functions) {
@@ -35,7 +37,7 @@ class Validator {
   }
 
  private:
-  // What the words alone decide. Files repeat few spellings many times.
+  // What the words alone decide.
   struct Candidate {
     const Line* line = nullptr;
     Filling filling;
@@ -43,17 +45,17 @@ class Validator {
   };
 
   const std::vector<Candidate>& candidates(const Instr& instr) {
-    const std::string_view spelling = module_.source->slice(instr.opcode_span);
-    const auto [at, is_new] = by_spelling_.try_emplace(spelling);
-    if (!is_new) return at->second;
+    std::optional<std::vector<Candidate>>& out = by_spelling_[instr.spelling];
+    if (out) return *out;
+    out.emplace();
     const Table& isa = table();
     for (const std::uint32_t index : isa.by_opcode.at(instr.opcode)) {
       Candidate one{&isa.lines[index], {}, nullptr};
       if (!fill(*one.line, instr.mods, one.filling)) continue;
       one.unmet = unmet(*one.line, instr);
-      at->second.push_back(std::move(one));
+      out->push_back(std::move(one));
     }
-    return at->second;
+    return *out;
   }
 
   void check(Instr& instr) {
@@ -135,7 +137,7 @@ class Validator {
   Findings& findings_;
   Function* function_ = nullptr;
   bool any_error_ = false;
-  std::unordered_map<std::string_view, std::vector<Candidate>, TextHash> by_spelling_;
+  std::vector<std::optional<std::vector<Candidate>>> by_spelling_;
 };
 
 }  // namespace

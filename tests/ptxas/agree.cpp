@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares plumb with ptxas on instructions made from the table. Every disagreement is printed with both messages.
 //   agree_ptxas [--seed N] [--legal N] [--misses N] [--only OPCODE]     forms of the table, and near-misses
+//     with --json FILE: what was asked and what differs
 //   agree_ptxas --mutate N --corpus FOLDER [--seed N]                   N damaged instructions of real files
 //   agree_ptxas --files FOLDER                                          whole files, which are also printed and re-read
 // Exit status: 0 within the bounds (legal forms 0 apart, near-misses 0.5%, damaged instructions 0.5%), 1 beyond them,
@@ -12,7 +13,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <utility>
 
 #include "assembler.h"
 #include "base/file.h"
@@ -26,15 +29,26 @@ using namespace plumb::agreement;
 
 struct Options {
   unsigned seed = 1, legal = 6, misses = 20, mutations = 0;
-  std::string only, corpus, files;
+  std::string only, corpus, files, json, command;
+};
+
+// One that the two judge differently.
+struct Difference {
+  std::string kind, where, text, plumb, ptxas;  // a side that accepts has no words
 };
 
 struct Tally {
   std::size_t asked = 0, apart = 0;
+  std::vector<Difference> differences;
 };
 
 std::optional<Options> read(int argc, char** argv) {
   Options out;
+  out.command = "agree_ptxas";
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--json") ++i;
+    else out.command += fmt::format(" {}", argv[i]);
+  }
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
     if (name == "--seed") {
@@ -45,6 +59,8 @@ std::optional<Options> read(int argc, char** argv) {
       out.misses = static_cast<unsigned>(std::atoi(argv[i + 1]));
     } else if (name == "--only") {
       out.only = argv[i + 1];
+    } else if (name == "--json") {
+      out.json = argv[i + 1];
     } else if (name == "--files") {
       out.files = argv[i + 1];
     } else if (name == "--mutate") {
@@ -83,6 +99,10 @@ void compare(const Assembler& assembler, const Setting& setting, const std::vect
                  plumb::ptx::spec(one.line->form).name, setting.version.major, setting.version.minor, setting.target,
                  one.text, ours.empty() ? "ptxas " + theirs->second : "plumb " + ours);
       if (!one.change.empty()) fmt::print("\t({})\n", one.change);
+      tally.differences.push_back(
+          {one.change.empty() ? "legal" : "near-miss",
+           fmt::format("PTX {}.{} {}", setting.version.major, setting.version.minor, setting.target), one.text, ours,
+           theirs == rejected.end() ? "" : theirs->second});
     }
   }
 }
@@ -92,7 +112,8 @@ void compare(const Assembler& assembler, const File& file, Mutator& mutator, std
              Tally& tally) {
   if (file.instrs.empty() || file.arch.empty()) return;
   std::map<std::size_t, std::string> damaged;
-  for (std::size_t i = 0; i < count; ++i) {
+  const std::size_t most_tries = 8 * count;  // a short file has few lines, and each is damaged once
+  for (std::size_t i = 0; i < most_tries && damaged.size() < count; ++i) {
     const std::size_t line = file.instrs[random() % file.instrs.size()];
     if (damaged.contains(line)) continue;
     std::string text = mutator.mutate(file, line);
@@ -114,9 +135,13 @@ void compare(const Assembler& assembler, const File& file, Mutator& mutator, std
     const std::map<int, std::string> judged = assembler.rejected(alone);
     if (ours == judged.empty()) continue;
     ++tally.apart;
-    fmt::print("MUTANT\t{}:{}\t{}\n\t{}\n", file.path, line + 1, text,
-               ours ? "ptxas " + judged.begin()->second
-                    : fmt::format("plumb {}: {}", findings.list()[0].code->id, findings.list()[0].message));
+    const std::string said = ours ? "" : fmt::format("{}: {}", findings.list()[0].code->id, findings.list()[0].message);
+    const std::string theirs = judged.empty() ? "" : judged.begin()->second;
+    fmt::print("MUTANT\t{}:{}\t{}\n\t{}\n", file.path, line + 1, text, ours ? "ptxas " + theirs : "plumb " + said);
+    const std::filesystem::path path(file.path);
+    tally.differences.push_back(
+        {"damaged", fmt::format("{}:{}", (path.parent_path().filename() / path.filename()).string(), line + 1), text,
+         said, theirs});
   }
 }
 
@@ -163,6 +188,31 @@ int run_files(const Assembler& assembler, const Options& options) {
   return apart == 0 ? 0 : 1;
 }
 
+bool write_json(const Options& options, const Assembler& assembler,
+                const std::vector<std::pair<std::string, const Tally*>>& tallies) {
+  if (options.json.empty()) return true;
+  nlohmann::ordered_json out;
+  out["command"] = options.command;
+  out["ptxas"] = assembler.version();
+  out["seed"] = options.seed;
+  for (const auto& [name, tally] : tallies) {
+    nlohmann::ordered_json& one = out[name];
+    one["asked"] = tally->asked;
+    one["apart"] = tally->apart;
+    one["differences"] = nlohmann::ordered_json::array();
+    for (const Difference& difference : tally->differences) {
+      one["differences"].push_back({{"where", difference.where},
+                                    {"text", difference.text},
+                                    {"plumb", difference.plumb.empty() ? "accepts" : difference.plumb},
+                                    {"ptxas", difference.ptxas.empty() ? "accepts" : difference.ptxas}});
+    }
+  }
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(options.json.c_str(), "w"), fclose);
+  if (!file) return false;
+  const std::string text = out.dump(2) + "\n";
+  return fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+}
+
 int run_mutations(const Assembler& assembler, const Options& options) {
   const std::vector<File> files = read_files(options.corpus);
   if (files.empty()) return 2;
@@ -174,7 +224,8 @@ int run_mutations(const Assembler& assembler, const Options& options) {
   }
   const double share = 100.0 * static_cast<double>(tally.apart) / static_cast<double>(tally.asked);
   fmt::print("damaged instructions {} of {} apart ({:.2f}%)\n", tally.apart, tally.asked, share);
-  return share <= 0.5 ? 0 : 1;
+  const bool is_written = write_json(options, assembler, {{"damaged", &tally}});
+  return is_written && share <= 0.5 ? 0 : 1;
 }
 
 }  // namespace
@@ -203,5 +254,6 @@ int main(int argc, char** argv) {
       100.0 * static_cast<double>(misses.apart) / static_cast<double>(std::max<std::size_t>(1, misses.asked));
   fmt::print("legal {} of {} apart, near-misses {} of {} apart ({:.2f}%)\n", legal.apart, legal.asked, misses.apart,
              misses.asked, share);
-  return legal.apart == 0 && share <= 0.5 ? 0 : 1;
+  const bool is_written = write_json(*options, *assembler, {{"legal", &legal}, {"near-misses", &misses}});
+  return is_written && legal.apart == 0 && share <= 0.5 ? 0 : 1;
 }

@@ -202,7 +202,10 @@ StepFn<D> Meaning<ptx::Form::Mov>::select(DecodeContext& ctx, const ptx::Instr& 
     op.r = ctx.pred_source(from);
     return &step_copy_pred<D>;
   }
-  if (instr.has(ptx::Mod::v4)) {
+  if (instr.has(ptx::Mod::v2) || instr.has(ptx::Mod::v4)) {
+    if (from.kind != Operand::Kind::Special || from.axis != ptx::kAllAxes || instr.type() != ptx::Type::u32) {
+      return ctx.unmodelled("`mov` of a vector"), nullptr;
+    }
     std::vector<Slot> slots;
     for (const Operand& element : to.elements) slots.push_back(ctx.dest(element));
     for (std::uint8_t axis = 0; axis < 4; ++axis) {

@@ -113,6 +113,15 @@ class LineParser {
     for (const Definition& definition : definitions_) PLUMB_CHECK(find_slot(definition.name) >= 0);
   }
 
+  // Words that come before all others, though some may be left out before them: `bar{.cta}.red`.
+  bool is_first(std::string_view word) const {
+    constexpr std::string_view kTexture[] = {"base", "level", "grad"};
+    constexpr std::string_view kBarrier[] = {"cta", "cluster", "warp", "sync", "arrive", "wait", "red"};
+    const auto holds = [&](auto& list) { return std::find(std::begin(list), std::end(list), word) != std::end(list); };
+    if (line_.opcode == "tex") return holds(kTexture);
+    return (line_.opcode == "bar" || line_.opcode == "barrier") && holds(kBarrier);
+  }
+
   // The first words that are part of the instruction's name, as in `wmma.load.a` or `cp.async.bulk`.
   unsigned leading_words() const {
     constexpr std::string_view kFamilies[] = {"tcgen05",
@@ -143,6 +152,7 @@ class LineParser {
       const ModSlot& slot = line_.slots[i];
       const bool is_before = i > 0 && (line_.slots[i - 1].name == "load" || line_.slots[i - 1].name == "store");
       if (slot.name == "part") return true;  // .hi, .lo
+      if (line_.opcode == "cp" && (slot.name == "mbarrier" || slot.name == "arrive")) return true;
       return !slot.is_optional && slot.words.size() == 1 && (holds(kNames, slot.name) || is_before);
     };
     while (out < line_.slots.size() && names(out)) ++out;
@@ -210,7 +220,11 @@ class LineParser {
     const std::string_view first = text(slot.words[0]);
     if (type_from_name(first)) slot.order = ModSlot::Order::Type;
     if (is_space_word(first)) slot.order = ModSlot::Order::Space;
-    if (first == "row" || first == "col") slot.order = ModSlot::Order::Layout;
+    constexpr std::string_view kLayouts[] = {"row", "col", "xor", "and", "popc", "b8x16", "b6x16_p32"};
+    if (std::find(std::begin(kLayouts), std::end(kLayouts), first) != std::end(kLayouts)) {
+      slot.order = ModSlot::Order::Layout;
+    }
+    if (is_first(first)) slot.order = ModSlot::Order::First;
     line_.slots.push_back(std::move(slot));
   }
 

@@ -168,7 +168,8 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
   for (std::size_t i = 0; i < line.leading; ++i) {
     if (i < line.slots.size() && (i >= mods.size() || !holds(line.slots[i], mods[i]))) return false;
   }
-  int last_type = -1, last_space = -1, last_layout = -1;
+  int last_type = -1, last_space = -1, last_layout = -1, last_first = -1;
+  bool has_other = false;  // than the first words
   for (std::size_t i = 0; i < mods.size(); ++i) {
     int found = -1;
     for (std::size_t s = 0; s < line.slots.size() && found < 0; ++s) {
@@ -178,6 +179,7 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
       if (slot.order == ModSlot::Order::Type && at < last_type) continue;
       if (slot.order == ModSlot::Order::Space && at < last_space) continue;
       if (slot.order == ModSlot::Order::Layout && at < last_layout) continue;
+      if (slot.order == ModSlot::Order::First && (has_other || at < last_first)) continue;
       found = at;
     }
     if (found < 0 && is_repeatable(mods[i]) && has(mods.first(i), mods[i])) continue;
@@ -186,6 +188,8 @@ bool fill(const Line& line, std::span<const Mod> mods, Filling& filling) {
     if (slot.order == ModSlot::Order::Type) last_type = found;
     if (slot.order == ModSlot::Order::Space) last_space = found;
     if (slot.order == ModSlot::Order::Layout) last_layout = found;
+    if (slot.order == ModSlot::Order::First) last_first = found;
+    has_other |= slot.order != ModSlot::Order::First;
     filling[static_cast<std::size_t>(found)] = static_cast<int>(i);
   }
   for (std::size_t s = 0; s < line.slots.size(); ++s) {

@@ -51,8 +51,9 @@ struct ModSlot {
     Free,
     Type,
     Space,
-    Layout
-  } order = Order::Free;  // types keep their order, so do spaces
+    Layout,               // and words that depend on each other: `.xor.popc`, `.b8x16.b6x16_p32`
+    First                 // before all that are not
+  } order = Order::Free;  // words of one kind keep their order
 };
 
 // Constants from `first` to `last` by `step`.
