@@ -298,6 +298,9 @@ class OperandMatch {
     if (wanted.has_no_offset && given.integer != 0) {
       return Mismatch{&kOperandKind, fmt::format("the address of `{}` takes no offset", opcode_text()), given.span, 0};
     }
+    if (given.base == Operand::Base::Variable && instr_.opcode == "tcgen05" && instr_.has(Mod::mma)) {
+      return Mismatch{&kOperandKind, "an address of tensor memory is in a register", given.span, 0};
+    }
     if (given.base == Operand::Base::Variable) {
       const Variable& variable = module_.variables[given.variable];
       const bool is_generic = variable.space != Space::constant && variable.space != Space::param;

@@ -119,6 +119,10 @@ class LineParser {
     constexpr std::string_view kBarrier[] = {"cta", "cluster", "warp", "sync", "arrive", "wait", "red"};
     const auto holds = [&](auto& list) { return std::find(std::begin(list), std::end(list), word) != std::end(list); };
     if (line_.opcode == "tex") return holds(kTexture);
+    if (line_.opcode == "tcgen05") return word == "mma" || word == "sp" || word == "ws";
+    if (line_.opcode == "mbarrier") return word == "test_wait" || word == "try_wait" || word == "parity";
+    if (line_.opcode == "cvta") return word == "to";
+    if (line_.opcode == "cvt") return word == "pack";
     return (line_.opcode == "bar" || line_.opcode == "barrier") && holds(kBarrier);
   }
 

@@ -103,7 +103,12 @@ bool has(std::span<const Mod> mods, Mod wanted) {
 }
 
 // Words that the assembler lets stand twice.
-bool is_repeatable(Mod mod) { return mod == Mod::sync || mod == Mod::sat || mod == Mod::approx || mod == Mod::uni; }
+// ptxas takes these twice.
+bool is_repeatable(Mod mod) {
+  constexpr Mod kWords[] = {Mod::sync, Mod::sat, Mod::approx,    Mod::uni,     Mod::cc,
+                            Mod::relu, Mod::NaN, Mod::satfinite, Mod::shiftamt};
+  return std::find(std::begin(kWords), std::end(kWords), mod) != std::end(kWords);
+}
 
 bool holds(const ModSlot& slot, Mod mod) {
   for (const Mod word : slot.words) {
