@@ -46,8 +46,8 @@ TEST(Corpus, EveryTaskLaunchesAtThreeShapesOrMore) {
       EXPECT_GE(launched, 3u) << entry.path();
     }
   }
-  EXPECT_EQ(tasks, 25u);
-  EXPECT_EQ(candidates, 151u);
+  EXPECT_EQ(tasks, 26u);
+  EXPECT_EQ(candidates, 201u);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ ValueId Worker::neg(Format f, ValueId a) {
 ValueId Worker::copy(Format f, ValueId a) {
   const Value& x = peek(a);
   if (x.is_broken() || x.format() == f) return a;
-  get(a);
+  get_for_copy(a);
   ValueId id;
   Value& r = allocate(id);
   r = peek(a);
@@ -97,7 +97,7 @@ ValueId Worker::copy(Format f, ValueId a) {
 
 ValueId Worker::inherit(Format f, ValueId number, ValueId a, ValueId b) {
   if (peek(number).is_broken()) return number;
-  const Value& n = get(number);
+  const Value& n = get_for_copy(number);
   ValueId id;
   Value& r = allocate(id);
   r = n;

@@ -2,19 +2,45 @@
 #include "domain/field/library.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "domain/field/arithmetic.h"
 
 namespace plumb::domain::field {
 namespace {
 
-constexpr std::uint32_t kTwoThirds = 0x3f2aaaab, kExponentMask = 0xff800000;
-constexpr std::uint32_t kMinusOne = 0xbf800000, kLn2 = 0x3f317218;
-// Of the polynomial in m - 1 that is multiplied by (m - 1)^2 before m - 1 is added, highest first.
-constexpr std::uint32_t kLogarithm[] = {0xbe055027, 0x3e1039f6, 0xbdf8cdcc, 0x3e0f2955, 0xbe2ad8b9,
-                                        0x3e4ced0b, 0xbe7fff22, 0x3eaaaa78, 0xbf000000};
+// y = m 2^k with m at least `split` and below twice that; log(y) = k `unit` + slope u + u^2 polynomial(u), u = m - 1.
+struct Routine {
+  std::uint32_t split;
+  std::uint32_t unit;   // the logarithm of two
+  std::uint32_t slope;  // that of one unit of m - 1
+  std::array<std::uint32_t, 10> polynomial;
+  unsigned terms;  // of the polynomial, highest first
+  Purpose mantissa, binade;
+  const char* name;
+};
+
+constexpr std::uint32_t kOne = 0x3f800000, kMinusOne = 0xbf800000, kExponentMask = 0xff800000;
+constexpr Routine kRoutines[] = {
+    {0x3f2aaaab,
+     0x3f317218,
+     kOne,
+     {0xbe055027, 0x3e1039f6, 0xbdf8cdcc, 0x3e0f2955, 0xbe2ad8b9, 0x3e4ced0b, 0xbe7fff22, 0x3eaaaa78, 0xbf000000},
+     9,
+     Purpose::Mantissa,
+     Purpose::Binade,
+     "the body of libdevice's logarithm of f32 is log(x), to its stated error of 1 ulp"},
+    {0x3f3504f3,
+     kOne,
+     0x3fb8aa3b,
+     {0x3dc6b27f, 0xbe2c7f30, 0x3e2fcf2a, 0xbe374e43, 0x3e520bf4, 0xbe763c8b, 0x3e93bf99, 0xbeb8aa49, 0x3ef6384a,
+      0xbf38aa3b},
+     10,
+     Purpose::MantissaOfLog2,
+     Purpose::BinadeOfLog2,
+     "the body of libdevice's binary logarithm of f32 is log2(x), to its stated error of 1 ulp"}};
 constexpr int kRescale = 23;
+constexpr std::uint32_t kRescaleBits = 0x41b80000;  // as a float
 
 // The value whose four bytes stand in order, or kNoValue.
 ValueId whole(const Word& word) {
@@ -34,16 +60,33 @@ bool is_float(Worker& w, ValueId id) {
   return id != kNoValue && w.format_of(id) == Format::F32 && !w.peek(id).is_broken();
 }
 
-ValueId made(Worker& w, Format f, Kind kind, const Residues& residues, std::uint32_t aux, Sign s) {
-  ValueId id;
+Value& made(Worker& w, Format f, Kind kind, const Residues& residues, ValueId& id) {
   Value& v = w.allocate(id);
   v = Value{};
   v.residues = residues;
   v.numerator = 1;
   v.kind = static_cast<std::uint8_t>(kind);
-  v.aux = aux;
-  v.set(f, s);
+  v.set(f, Sign::Unknown);
   w.fresh = kNoValue;
+  return v;
+}
+
+// A variable of the number that `of` is: as well known, and rounded as often.
+ValueId variable(Worker& w, Format f, const Residues& residues, const Value& of) {
+  ValueId id;
+  Value& v = made(w, f, Kind::Plain, residues, id);
+  std::copy_n(of.counts, kRoundingClasses, v.counts);
+  v.flags = of.flags;
+  v.valid = Worker::is_identified(of) ? 0xff : 0;
+  return id;
+}
+
+// The bits of `of` after a step of a routine.
+ValueId bits(Worker& w, Kind kind, ValueId of, std::uint32_t routine) {
+  ValueId id;
+  Value& v = made(w, integer_format(4), kind, {}, id);
+  v.aux = of;
+  v.key_of_denominator = routine;
   return id;
 }
 
@@ -54,25 +97,22 @@ Word four_bytes(ValueId id) {
 }
 
 // m, and what the polynomial in it is.
-ValueId mantissa(Worker& w, ValueId y) {
+ValueId mantissa(Worker& w, ValueId y, std::uint32_t index) {
+  const Routine& routine = kRoutines[index];
   const Value& v = w.get(y);
   w.note_atom(v);
   const Key name = w.identity(v);
   const Modulus& m = w.shared.modulus;
-  const Residues power = w.shared.random(name, Purpose::Mantissa);
+  const Residues power = w.shared.random(name, routine.mantissa);
   const auto literal = [&](std::uint32_t bits) { return w.peek(w.lift(Format::F32, bits)).residues; };
-  const Residues less_one = add(m, power, literal(kMinusOne));
-  Residues t = literal(kLogarithm[0]);
-  for (std::size_t i = 1; i < std::size(kLogarithm); ++i) t = add(m, mul(m, t, less_one), literal(kLogarithm[i]));
-  t = add(m, mul(m, mul(m, t, less_one), less_one), less_one);
-  const ValueId exponent = made(w, Format::F32, Kind::Plain, w.shared.random(name, Purpose::Binade), 0, Sign::Unknown);
-  w.log_targets[key(t)] = {y, exponent};
-  const ValueId id = made(w, Format::F32, Kind::Plain, power, 0, Sign::Positive);
-  for (Value* each : {&w.peek(id), &w.peek(exponent)}) {
-    std::copy_n(v.counts, kRoundingClasses, each->counts);
-    each->flags = v.flags;
-    each->valid = Worker::is_identified(v) ? 0xff : 0;
-  }
+  const Residues u = add(m, power, literal(kMinusOne));
+  Residues t = literal(routine.polynomial[0]);
+  for (unsigned i = 1; i < routine.terms; ++i) t = add(m, mul(m, t, u), literal(routine.polynomial[i]));
+  t = add(m, mul(m, mul(m, t, u), u), mul(m, u, literal(routine.slope)));
+  const ValueId exponent = variable(w, Format::F32, w.shared.random(name, routine.binade), v);
+  w.log_targets[key(t)] = {y, exponent, index};
+  const ValueId id = variable(w, Format::F32, power, v);
+  w.peek(id).set(Sign::Positive);
   return id;
 }
 
@@ -81,15 +121,18 @@ ValueId mantissa(Worker& w, ValueId y) {
 std::optional<Word> library_op(Field& field, Worker& w, BitOp op, const Word& a, const Word& b) {
   const ValueId x = whole(a);
   if (x == kNoValue) return std::nullopt;
-  if (op == BitOp::Add && is_float(w, x) && is_number(b, 0U - kTwoThirds)) {
-    return four_bytes(made(w, integer_format(4), Kind::BitsLessTwoThirds, {}, x, Sign::Unknown));
+  if (op == BitOp::Add && is_float(w, x)) {
+    for (std::uint32_t i = 0; i < std::size(kRoutines); ++i) {
+      if (is_number(b, 0U - kRoutines[i].split)) return four_bytes(bits(w, Kind::BitsLessSplit, x, i));
+    }
   }
-  if (op == BitOp::And && w.peek(x).is(Kind::BitsLessTwoThirds) && is_number(b, kExponentMask)) {
-    return four_bytes(made(w, integer_format(4), Kind::ExponentBits, {}, w.peek(x).aux, Sign::Unknown));
+  if (op == BitOp::And && w.peek(x).is(Kind::BitsLessSplit) && is_number(b, kExponentMask)) {
+    const Value& less = w.peek(x);
+    return four_bytes(bits(w, Kind::ExponentBits, less.aux, less.key_of_denominator));
   }
   const ValueId y = whole(b);
   if (op == BitOp::Sub && is_float(w, x) && y != kNoValue && w.peek(y).is(Kind::ExponentBits) && w.peek(y).aux == x) {
-    return field.to_word(Format::F32, {mantissa(w, x)});
+    return field.to_word(Format::F32, {mantissa(w, x, w.peek(y).key_of_denominator)});
   }
   return std::nullopt;
 }
@@ -99,33 +142,35 @@ std::optional<ValueId> library_integer(Worker& w, const Word& word) {
   if (id == kNoValue || !w.peek(id).is(Kind::ExponentBits)) return std::nullopt;
   const Value& y = w.get(w.peek(id).aux);
   const Modulus& m = w.shared.modulus;
-  const Residues k = w.shared.random(w.identity(y), Purpose::Binade);
-  const ValueId out = made(w, integer_format(4), Kind::Plain, mul(m, k, from_integer(m, 1U << 23)), 0, Sign::Unknown);
-  Value& v = w.peek(out);
-  std::copy_n(y.counts, kRoundingClasses, v.counts);
-  v.flags = y.flags;
-  v.valid = Worker::is_identified(y) ? 0xff : 0;
-  set_bound(v, 0x1p31F);
+  const Residues k = w.shared.random(w.identity(y), kRoutines[w.peek(id).key_of_denominator].binade);
+  const ValueId out = variable(w, integer_format(4), mul(m, k, from_integer(m, 1U << 23)), y);
+  set_bound(w.peek(out), 0x1p31F);
   return out;
 }
 
 Field::Real recognised(Field& field, Worker& w, Field::Real sum) {
-  if (sum.is_concrete() || w.peek(sum.id).is_broken()) return sum;
+  if (sum.is_concrete() || w.peek(sum.id).is_broken() || w.peek(sum.id).is(Kind::Log)) return sum;
   const auto found = w.log_targets.find(key(w.get(sum.id).residues));
   if (found == w.log_targets.end()) return sum;
-  const auto [y, exponent] = found->second;
-  w.shared.assume({"library", "the body of libdevice's logarithm of f32 is log(x), to its stated error of 1 ulp"});
-  const ValueId ln2 = w.lift(Format::F32, kLn2);
+  const auto [y, exponent, index] = found->second;
+  const Routine& routine = kRoutines[index];
+  const ValueId unit = w.lift(Format::F32, routine.unit);
   const auto rescaled = w.rescaled.find(y);
-  const Field::Real logarithm = field.log(Format::F32, {rescaled != w.rescaled.end() ? rescaled->second.base : y});
+  const Field::Real argument{rescaled != w.rescaled.end() ? rescaled->second.base : y};
+  const Field::Real logarithm =
+      routine.unit == kOne ? field.lg2(Format::F32, argument, {}) : field.log(Format::F32, argument);
   if (logarithm.is_concrete()) return sum;
-  ValueId out = w.sub(Format::F32, logarithm.id, w.mul(Format::F32, exponent, ln2));
+  w.shared.assume({"library", routine.name});
+  if (w.log_bases.emplace(key(w.get(argument.id).residues), argument.id).second) ++w.facts.exponential_atoms;
+  ValueId out = w.sub(Format::F32, logarithm.id, w.mul(Format::F32, exponent, unit));
   if (rescaled != w.rescaled.end()) {
     const Predicates::Id p = rescaled->second.below;
-    const ValueId indicator = made(w, Format::F32, Kind::Plain, w.predicates.value(p), 0, Sign::NonNegative);
-    w.peek(indicator).numerator = static_cast<float>(w.predicates.degree(p));
-    const ValueId by = w.lift(Format::F32, 0x41b80000);  // 23
-    out = w.add(Format::F32, out, w.mul(Format::F32, w.mul(Format::F32, indicator, by), ln2));
+    ValueId indicator;
+    Value& i = made(w, Format::F32, Kind::Plain, w.predicates.value(p), indicator);
+    i.numerator = static_cast<float>(w.predicates.degree(p));
+    i.set(Sign::NonNegative);
+    const ValueId by = w.lift(Format::F32, kRescaleBits);
+    out = w.add(Format::F32, out, w.mul(Format::F32, w.mul(Format::F32, indicator, by), unit));
   }
   return w.finish(Format::F32, out, {}, true);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of library routines, which compute on the bits of a float, recognised step by step as they run: each step must
-// be the routine's own, with its constants. The single-precision logarithm of libdevice splits y = m * 2^k, with m from
-// 2/3 to 4/3, and adds a polynomial in m - 1 to k ln 2. Here k and m are variables named by y; a value that is that
-// polynomial of that m becomes log(y) - k ln 2, and k drops out of the sum. That the polynomial is the logarithm, to
-// its stated error of one unit in the last place, is an assumption, and is printed.
+// be the routine's own, with its constants. The single-precision logarithms of libdevice split y = m * 2^k, with m from
+// 2/3 to 4/3 (of the binary one: from sqrt(1/2) to sqrt(2)), and add a polynomial in m - 1 to k log(2). Here k and m
+// are variables named by y; a value that is that polynomial of that m becomes log(y) - k log(2), and k drops out of the
+// sum. That the polynomial is the logarithm, to its stated error of one unit in the last place, is an assumption, and
+// is printed.
 #pragma once
 
 #include <optional>

@@ -6,44 +6,48 @@
 namespace plumb::domain::field {
 namespace {
 
-constexpr std::uint32_t kBaby = 1U << 20;
-constexpr std::uint32_t kSlots = kBaby << 1;
+constexpr unsigned kSmallBits = 16, kLargeBits = 20;
+// Logarithms from the small table that take as long as making the large one.
+constexpr std::uint32_t kFromSmall = 1U << 12;
 
 std::uint32_t times(std::uint32_t a, std::uint32_t b, std::uint32_t p) {
   return static_cast<std::uint32_t>(std::uint64_t{a} * b % p);
 }
-std::uint32_t slot(std::uint32_t a) { return a * 0x9e3779b1U >> 11; }
-static_assert(kSlots == 1U << (32 - 11));
+// Twice as many slots as baby steps.
+std::uint32_t slot(std::uint32_t a, unsigned baby_bits) { return a * 0x9e3779b1U >> (31 - baby_bits); }
 
 }  // namespace
 
 void Logarithms::set(unsigned repetition, std::uint32_t p, std::uint32_t generator) {
-  tables_[repetition].p = p;
-  tables_[repetition].generator = generator;
+  repetitions_[repetition].p = p;
+  repetitions_[repetition].generator = generator;
 }
 
-void Logarithms::make(Table& table) {
-  const std::uint32_t p = table.p;
-  table.powers.assign(kSlots, 0);
-  table.exponents.resize(kSlots);
+void Logarithms::make(Table& table, unsigned baby_bits, std::uint32_t p, std::uint32_t generator) {
+  const std::uint32_t slots = 2U << baby_bits;
+  table.powers.assign(slots, 0);
+  table.exponents.resize(slots);
   std::uint32_t a = 1;
-  for (std::uint32_t e = 0; e < kBaby; ++e) {
-    std::uint32_t at = slot(a);
-    while (table.powers[at] != 0) at = (at + 1) % kSlots;
+  for (std::uint32_t e = 0; e < 1U << baby_bits; ++e) {
+    std::uint32_t at = slot(a, baby_bits);
+    while (table.powers[at] != 0) at = (at + 1) % slots;
     table.powers[at] = a;
     table.exponents[at] = e;
-    a = times(a, table.generator, p);
+    a = times(a, generator, p);
   }
   table.giant = power(a, p - 2, p);
 }
 
 std::uint32_t Logarithms::operator()(unsigned repetition, std::uint32_t a) {
-  Table& table = tables_[repetition];
-  std::call_once(table.made, [&] { make(table); });
-  const std::uint32_t p = table.p, q = (p - 1) / 2;
+  Repetition& own = repetitions_[repetition];
+  const std::uint32_t p = own.p, q = (p - 1) / 2;
+  const bool is_small = own.asked.fetch_add(1, std::memory_order_relaxed) < kFromSmall;
+  const unsigned baby_bits = is_small ? kSmallBits : kLargeBits;
+  Table& table = is_small ? own.small : own.large;
+  std::call_once(table.made, [&] { make(table, baby_bits, p, own.generator); });
   if (power(a, q, p) != 1) a = p - a;  // exactly one of a and -a is a square, p being 3 modulo 4
-  for (std::uint32_t giant = 0;; giant += kBaby) {
-    for (std::uint32_t at = slot(a); table.powers[at] != 0; at = (at + 1) % kSlots) {
+  for (std::uint32_t giant = 0;; giant += 1U << baby_bits) {
+    for (std::uint32_t at = slot(a, baby_bits); table.powers[at] != 0; at = (at + 1) % (2U << baby_bits)) {
       if (table.powers[at] == a) return (giant + table.exponents[at]) % q;
     }
     a = times(a, table.giant, p);

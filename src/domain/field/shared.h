@@ -45,7 +45,9 @@ enum class Purpose : std::uint64_t {
   Normal,
   Bit,
   Binade,
-  Mantissa
+  Mantissa,
+  BinadeOfLog2,
+  MantissaOfLog2
 };
 
 // d is `ratio` (a known constant, negated when `is_negative`) times the first value of its class.

@@ -26,13 +26,13 @@ enum class Kind : std::uint8_t {
   Absolute,         // |aux|
   Maximum,          // of two values: `aux` indexes the worker's pairs
   Minimum,
-  Scaled,             // constant times Maximum or Minimum: `aux` indexes the worker's scalings
-  Fixed,              // k * 2^e, e and bounds of k known (fixed.h): packed in `aux` and `key_of_denominator`
-  Bits,               // an integer bit by bit: `aux` indexes the worker's word_bits; residues unused
-  BitsLessTwoThirds,  // of the f32 `aux`, minus those of 2/3: steps of a library's logarithm (library.h)
-  ExponentBits,       // the same with the low 23 bits cleared
-  Undefined,          // never written
-  Poison,             // NaN or infinity made from abstract values
+  Scaled,         // constant times Maximum or Minimum: `aux` indexes the worker's scalings
+  Fixed,          // k * 2^e, e and bounds of k known (fixed.h): packed in `aux` and `key_of_denominator`
+  Bits,           // an integer bit by bit: `aux` indexes the worker's word_bits; residues unused
+  BitsLessSplit,  // of the f32 `aux`, minus those of a routine's constant (library.h): `key_of_denominator` names it
+  ExponentBits,   // the same with the low 23 bits cleared
+  Undefined,      // never written
+  Poison,         // NaN or infinity made from abstract values
 };
 // The residues (of a logarithm: those modulo q) are not computed yet.
 inline constexpr std::uint8_t kLazy = 0x80;

@@ -170,6 +170,7 @@ void Field::begin_unit() {
   w.predicates.clear();
   w.word_bits.clear();
   w.log_targets.clear();
+  w.log_bases.clear();
   w.rescaled.clear();
 }
 

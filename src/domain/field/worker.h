@@ -40,6 +40,8 @@ struct Worker {
     if ((v.kind & kLazy) != 0) force(v);
     return v;
   }
+  // To be copied: a logarithm is not computed for that, and its copies can be when they are needed.
+  Value& get_for_copy(ValueId id) { return peek(id).is(Kind::Log) ? peek(id) : get(id); }
   void force(Value& v);
   Class classify(Format f, std::uint64_t bits);  // sentinels count as minus infinity where the options say so
   ValueId lift(Format f, std::uint64_t bits);    // finite bits
@@ -144,8 +146,10 @@ struct Worker {
   std::vector<Predicates::Id> word_bits;  // of this unit's values of Kind::Bits
   struct LogTarget {
     ValueId of = kNoValue, exponent = kNoValue;
+    std::uint32_t routine = 0;
   };
   std::unordered_map<Key, LogTarget, KeyHash> log_targets;  // by the polynomial's residues (library.h)
+  std::unordered_map<Key, ValueId, KeyHash> log_bases;      // arguments of logarithms recognised, by residues modulo p
   struct Rescaled {
     ValueId base = kNoValue;
     Predicates::Id below = Predicates::kFalse;

@@ -168,6 +168,37 @@ void step_redux(Warp<D>& w, const Op<D>& op) {
   write_lanes<D, std::uint32_t>(w, op.d, [=](unsigned) { return *total; });
 }
 
+// The largest or smallest float: as many `max` or `min` in the order of the lanes.
+struct FloatRedux {
+  bool is_max = false, of_magnitudes = false, propagates_nan = false;
+  std::uint32_t bits() const { return is_max | of_magnitudes << 1 | propagates_nan << 2; }
+  static FloatRedux of(std::uint32_t bits) { return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}; }
+};
+
+template <class D>
+void step_redux_float(Warp<D>& w, const Op<D>& op) {
+  if (!meet(w, op)) return;
+  constexpr domain::Format kFormat = domain::Format::F32;
+  const FloatRedux redux = FloatRedux::of(op.aux);
+  const domain::FloatMode mode{.nan = redux.propagates_nan};
+  D& d = w.dom();
+  std::optional<typename D::Real> total;
+  for_lanes(w.mask(), [&](unsigned lane) {
+    typename D::Real value = w.real(kFormat, op.a, lane);
+    if (redux.of_magnitudes) value = d.abs(kFormat, value, {});
+    if (!total) {
+      // With itself: a NaN alone becomes the canonical one.
+      total = redux.is_max ? d.max(kFormat, value, value, mode) : d.min(kFormat, value, value, mode);
+    } else {
+      total = redux.is_max ? d.max(kFormat, *total, value, mode) : d.min(kFormat, *total, value, mode);
+    }
+  });
+  if (w.is_stopped() || !total) return;
+  typename D::Real reals[kLanes];
+  std::fill_n(reals, kLanes, *total);
+  w.write_reals(kFormat, op.d, 1, reals);
+}
+
 template <class D>
 void step_elect(Warp<D>& w, const Op<D>& op) {
   if (!meet(w, op)) return;
@@ -238,12 +269,12 @@ StepFn<D> Meaning<ptx::Form::Activemask>::select(DecodeContext& ctx, const ptx::
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::Redux>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
-  if (instr.type() == ptx::Type::f32) {
-    ctx.unmodelled("`redux.sync` on floats");
-    return nullptr;
-  }
   ctx.two(instr, op);
   op.list = ctx.list({ctx.source(instr.operands[2], ptx::Type::b32)});
+  if (instr.type() == ptx::Type::f32) {
+    op.aux = FloatRedux{instr.has(Mod::max), instr.has(Mod::abs), instr.has(Mod::NaN)}.bits();
+    return &step_redux_float<D>;
+  }
   const bool is_signed = ptx::is_signed(instr.type());
   const ReduxMode mode = instr.has(Mod::add)    ? ReduxMode::Add
                          : instr.has(Mod::min)  ? (is_signed ? ReduxMode::MinS : ReduxMode::MinU)

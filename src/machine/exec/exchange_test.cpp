@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
 #include "machine/kernel_test.h"
 
 namespace plumb::machine::test {
@@ -132,6 +134,38 @@ TEST(Redux, ReducesOverTheMask) {
   ASSERT_EQ(ran.message(), "");
   EXPECT_EQ(ran.out[0], 496u - 320 - 10);
   EXPECT_EQ(ran.out[32], 0xffffffffu);
+}
+
+TEST(Redux, OfFloatsIsTheirMaximumOrMinimum) {
+  // Lane i holds i - 20, lane 7 a NaN.
+  const std::string floats = R"(
+    sub.s32 %r1, %t, 20;
+    cvt.rn.f32.s32 %f1, %r1;
+    setp.eq.u32 %p1, %t, 7;
+    selp.f32 %f1, 0f7FFFFFFF, %f1, %p1;
+  )";
+  const Ran ran = run_both({.body = floats + R"(
+    redux.sync.max.f32 %f2, %f1, -1;
+    redux.sync.min.f32 %f3, %f1, -1;
+    st.global.f32 [%mine], %f2;
+    st.global.f32 [%mine+128], %f3;
+  )",
+                            .target = "sm_100a"});
+  ASSERT_EQ(ran.message(), "");
+  const Ran other = run_both({.body = floats + R"(
+    redux.sync.max.abs.f32 %f2, %f1, -1;
+    redux.sync.min.NaN.f32 %f3, %f1, -1;
+    st.global.f32 [%mine], %f2;
+    st.global.f32 [%mine+128], %f3;
+  )",
+                              .target = "sm_100a"});
+  ASSERT_EQ(other.message(), "");
+  for (unsigned i = 0; i < 32; ++i) {
+    EXPECT_EQ(std::bit_cast<float>(ran.out[i]), 11.0F);
+    EXPECT_EQ(std::bit_cast<float>(ran.out[32 + i]), -20.0F);
+    EXPECT_EQ(std::bit_cast<float>(other.out[i]), 20.0F);
+    EXPECT_EQ(other.out[32 + i], 0x7fffffffU);
+  }
 }
 
 }  // namespace

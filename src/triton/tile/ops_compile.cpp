@@ -47,6 +47,9 @@ Value<D> promised_multiple(Context<D>& context, const Value<D>& input, const Val
   const Block<D>* block = input.block();
   if (block == nullptr || factor->tuple() != nullptr || block->shape.rank != 0 || block->ints.empty()) return input;
   const Int128 multiple = constexpr_integer(context, *factor, "the multiple");
+  if constexpr (D::kHasTags) {
+    if (block->is_pointer()) context.domain.note_address();
+  }
   if (multiple <= 0 || multiple > largest(DType::Int64) || block->ints[0] % static_cast<std::int64_t>(multiple) == 0)
     return input;
   context.fail(

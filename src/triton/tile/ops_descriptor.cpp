@@ -60,6 +60,7 @@ Value<D> op_make_tensor_descriptor(Context<D>& context, Arguments<D>& arguments)
   Descriptor made;
   made.element = {base->type.element, false};
   made.base = static_cast<std::uint64_t>(known_integer(context, *base, "the base of a descriptor"));
+  if constexpr (D::kHasTags) context.domain.note_address();  // whether the descriptor is one depends on it
   made.shape = integers(context, arguments[1], DType::Int32, "the shape of a descriptor");
   made.strides = integers(context, arguments[2], DType::Int64, "the strides of a descriptor");
   made.block = constexpr_shape(context, arguments[3]);
