@@ -116,10 +116,10 @@ class LineParser {
   // Words that come before all others, though some may be left out before them: `bar{.cta}.red`.
   bool is_first(std::string_view word) const {
     constexpr std::string_view kTexture[] = {"base", "level", "grad"};
-    constexpr std::string_view kBarrier[] = {"cta", "cluster", "warp", "sync", "arrive", "wait", "red"};
+    constexpr std::string_view kBarrier[] = {"cta", "cluster", "warp", "arrive", "wait", "red"};
     const auto holds = [&](auto& list) { return std::find(std::begin(list), std::end(list), word) != std::end(list); };
     if (line_.opcode == "tex") return holds(kTexture);
-    if (line_.opcode == "tcgen05") return word == "mma" || word == "sp" || word == "ws";
+    if (line_.opcode == "tcgen05") return word == "mma" || word == "ws";
     if (line_.opcode == "mbarrier") return word == "test_wait" || word == "try_wait" || word == "parity";
     if (line_.opcode == "cvta") return word == "to";
     if (line_.opcode == "cvt") return word == "pack";
@@ -147,7 +147,7 @@ class LineParser {
                                               "shf"};
     constexpr std::string_view kNames[] = {
         "async", "bulk",    "tensor", "reduce", "prefetch", "commit_group", "wait_group", "wait_all", "proxy",
-        "warp",  "cluster", "load",   "store",  "red",      "expect_tx",    "noComplete", "wide"};
+        "warp",  "cluster", "load",   "store",  "red",      "expect_tx",    "wide"};
     const auto holds = [](auto& list, std::string_view word) {
       return std::find(std::begin(list), std::end(list), word) != std::end(list);
     };
