@@ -143,7 +143,7 @@ void Course::apply(const Json& event, unsigned lane, Findings& findings) {
     put(event, lane, event["text"], findings);
   } else if (kind == "share") {
     const auto found = std::find_if(accepted_.begin(), accepted_.end(),
-                                    [&](const Candidate& each) { return each.sha256 == event["sha256"]; });
+                                    [&](const Candidate& each) { return event["sha256"] == each.sha256; });
     if (found == accepted_.end()) {
       findings.add(kRunLog, "a candidate is shared that no lane has had accepted");
       return;
