@@ -167,6 +167,7 @@ void Decoder::lay_out_variables(std::uint32_t entry) {
     }
   }
   place_dynamic_shared();
+  displace_unresolved();
   fill_images();
 }
 
@@ -226,6 +227,27 @@ void Decoder::place_dynamic_shared() {
     const ptx::Variable& variable = module_.variables[id];
     if (variable.space == Space::shared && variable.size == 0) {
       layout_.variables[id] = {Space::shared, layout_.static_shared, true};
+    }
+  }
+}
+
+// An image with an address that nothing here fixes (of a function, of a variable without a place) would be wrong: its
+// variable loses its place, and so does whatever holds its address.
+void Decoder::displace_unresolved() {
+  const auto is_placed = [&](const ptx::Variable::Relocation& relocation) {
+    for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
+      if (module_.variables[id].name == relocation.symbol && layout_.variables[id].is_placed) return true;
+    }
+    return false;
+  };
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
+      const auto& relocations = module_.variables[id].relocations;
+      bool& has_place = layout_.variables[id].is_placed;
+      if (!has_place || std::all_of(relocations.begin(), relocations.end(), is_placed)) continue;
+      has_place = false;
+      is_changed = true;
     }
   }
 }

@@ -54,6 +54,7 @@ class Decoder final : public DecodeContext {
   void lay_out_variables(std::uint32_t entry);
   void place_variable(ptx::VarId id);
   void place_dynamic_shared();
+  void displace_unresolved();
   void fill_images();
   void lay_out_registers(std::uint32_t function, const Decoder* after);
   void use(ptx::RegId reg) { touches_[function_][instr_].uses.push_back(reg); }
