@@ -65,9 +65,10 @@ extern constexpr Code kKnowledge{
     "session.knowledge", "an entry of the knowledge base that there is not, or that does not read",
     "An entry is a head in TOML between lines of `+++`, with `targets` and `evidence`, and then Markdown with a title. "
     "`plumb tool knowledge` lists the entries that are built in."};
-extern constexpr Code kScaffold{"session.scaffold", "a scaffold that there is not, or that cannot be written there",
-                                "`plumb scaffold` lists the skeletons and the targets that they are for. What stands in a "
-                                "folder already is not replaced."};
+extern constexpr Code kScaffold{
+    "session.scaffold", "a scaffold that there is not, or that cannot be written there",
+    "`plumb scaffold` lists the skeletons and the targets that they are for. What stands in a "
+    "folder already is not replaced."};
 extern constexpr Code kPtxasError{
     "session.ptxas-error", "ptxas refuses the text",
     "The message is ptxas's own. Where plumb takes the text, that is a difference between "
@@ -80,9 +81,10 @@ extern constexpr Code kSpills{"session.spills", "registers are spilled to local 
                               "memory. Fewer live values, or a smaller block with a larger bound, end it."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {
-      &kTool,   &kInput,       &kFileName,    &kPatch,   &kTarget, &kEntry,      &kTensorMapOnGpu, &kArray, &kArrayType,
-      &kNoTask, &kUnknownCode, &kUnknownForm, &kNewTask, &kSuite, &kKnowledge, &kScaffold,  &kPtxasError, &kPtxasWarning,   &kSpills};
+  static constexpr const Code* kAll[] = {&kTool,        &kInput,          &kFileName,     &kPatch,     &kTarget,
+                                         &kEntry,       &kTensorMapOnGpu, &kArray,        &kArrayType, &kNoTask,
+                                         &kUnknownCode, &kUnknownForm,    &kNewTask,      &kSuite,     &kKnowledge,
+                                         &kScaffold,    &kPtxasError,     &kPtxasWarning, &kSpills};
   return kAll;
 }
 

@@ -32,9 +32,9 @@ struct SuiteOptions {
 struct SuiteRow {
   std::string task, target;
   std::filesystem::path ptx;
-  std::string from;               // what its run began with, where the log beside it tells: "source", "scaffold", "seed"
-  std::string key;                // of the task's files, the PTX, the launch facts and the tool
-  nlohmann::json steps;           // "prove", "test", "bench": each step's own object; a step that was not run is absent
+  std::string from;      // what its run began with, where the log beside it tells: "source", "scaffold", "seed"
+  std::string key;       // of the task's files, the PTX, the launch facts and the tool
+  nlohmann::json steps;  // "prove", "test", "bench": each step's own object; a step that was not run is absent
   std::vector<std::string> kept;  // steps taken over
   Findings findings;              // it could not be read
   bool holds() const;

@@ -145,9 +145,9 @@ class LineParser {
                                               "mad24",
                                               "dp2a",
                                               "shf"};
-    constexpr std::string_view kNames[] = {
-        "async", "bulk",    "tensor", "reduce", "prefetch", "commit_group", "wait_group", "wait_all", "proxy",
-        "warp",  "cluster", "load",   "store",  "red",      "expect_tx",    "wide"};
+    constexpr std::string_view kNames[] = {"async",      "bulk",     "tensor",    "reduce", "prefetch", "commit_group",
+                                           "wait_group", "wait_all", "proxy",     "warp",   "cluster",  "load",
+                                           "store",      "red",      "expect_tx", "wide"};
     const auto holds = [](auto& list, std::string_view word) {
       return std::find(std::begin(list), std::end(list), word) != std::end(list);
     };
