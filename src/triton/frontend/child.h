@@ -12,7 +12,7 @@
 namespace plumb::triton {
 
 struct ChildLimits {
-  std::chrono::milliseconds time{10'000};
+  std::chrono::milliseconds time{60'000};
   std::size_t output = std::size_t{64} << 20;
 };
 
