@@ -155,7 +155,9 @@ TEST(Lint, StaticSharedMemoryBeyondItsLimitIsAnError) {
   EXPECT_TRUE(with("sm_120a", "101377").findings.has_error());
 }
 
-TEST(Lint, CorpusFilesGiveNoErrorAndNoUnwrittenRegister) {
+TEST(Lint, CorpusFilesGiveNoErrorAndNameOnlyRegistersThatAreUnwritten) {
+  // Triton packs sums for sm_120 in pairs and leaves the upper half of the last pair as it was, four times.
+  const std::filesystem::path packs_unwritten = std::filesystem::path("rmsnorm") / "sm_120" / "rmsnorm.ptx";
   unsigned count = 0;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(std::filesystem::path(PLUMB_SOURCE_DIR) / "tests" / "corpus")) {
@@ -165,10 +167,13 @@ TEST(Lint, CorpusFilesGiveNoErrorAndNoUnwrittenRegister) {
     const auto module = load(read_source(entry.path(), findings), findings);
     ASSERT_TRUE(module) << entry.path();
     const Advice all = lint(*module);
+    unsigned unwritten = 0;
     for (const Finding& finding : all.findings.list()) {
       EXPECT_NE(finding.severity, Severity::Error) << render(finding, false);
-      EXPECT_NE(finding.code->id, "ptx.unwritten") << render(finding, false);
+      unwritten += finding.code->id == "ptx.unwritten" ? 1 : 0;
     }
+    EXPECT_EQ(unwritten, entry.path().string().ends_with(packs_unwritten.string()) ? 4U : 0U)
+        << render(all.findings, false);
   }
   EXPECT_GT(count, 40u);
 }
