@@ -82,13 +82,6 @@ bool is_whole(const Evidence& evidence) {
 
 }  // namespace
 
-std::string_view text_of(std::string_view name) {
-  for (const Text& text : texts()) {
-    if (text.name == name) return text.text;
-  }
-  return {};
-}
-
 std::string_view KnowledgeEntry::title() const {
   const std::string_view line = text.substr(0, text.find('\n'));
   const std::size_t first = line.find_first_not_of("# ");
