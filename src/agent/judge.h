@@ -41,8 +41,8 @@ class FinalText {
 
 struct Judged {
   std::optional<prove::Outcome> judgement;  // empty: nothing to prove
-  std::vector<std::filesystem::path>
-      files;  // written to `out`, of a lowering alone: NAME.ptx, NAME.proof.json, proposals
+  // Written to `out`, of a lowering alone: NAME.ptx, NAME.proof.json, proposals.
+  std::vector<std::filesystem::path> files;
 };
 // Appends an `end` event to the log and tells `watch` of it. Why there is no lowering is among the findings.
 Judged judge(const session::Session& session, const FinalText& final_text, const std::filesystem::path& out,

@@ -11,7 +11,8 @@ namespace plumb {
 class Scratch {
  public:
   explicit Scratch(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string name = (parent / "plumb-XXXXXX").string();  // mkdtemp puts letters in place of the Xs
+    // mkdtemp takes six X at the end and puts letters of its own there.
+    std::string name = (parent / ("plumb-" + std::string(6, 'X'))).string();
     if (::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ~Scratch() {

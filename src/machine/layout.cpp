@@ -231,21 +231,25 @@ void Decoder::place_dynamic_shared() {
   }
 }
 
+const VariablePlace* Decoder::place_of(std::string_view symbol) const {
+  for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
+    if (module_.variables[id].name == symbol && layout_.variables[id].is_placed) return &layout_.variables[id];
+  }
+  return nullptr;
+}
+
 // An image with an address that nothing here fixes (of a function, of a variable without a place) would be wrong: its
 // variable loses its place, and so does whatever holds its address.
 void Decoder::displace_unresolved() {
-  const auto is_placed = [&](const ptx::Variable::Relocation& relocation) {
-    for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
-      if (module_.variables[id].name == relocation.symbol && layout_.variables[id].is_placed) return true;
-    }
-    return false;
+  const auto has_target = [&](const ptx::Variable::Relocation& relocation) {
+    return place_of(relocation.symbol) != nullptr;
   };
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
       const auto& relocations = module_.variables[id].relocations;
       bool& has_place = layout_.variables[id].is_placed;
-      if (!has_place || std::all_of(relocations.begin(), relocations.end(), is_placed)) continue;
+      if (!has_place || std::all_of(relocations.begin(), relocations.end(), has_target)) continue;
       has_place = false;
       is_changed = true;
     }
@@ -257,18 +261,13 @@ void Decoder::fill_images() {
   const auto fill = [&](const ptx::Variable& variable, std::byte* image) {
     std::copy_n(variable.initial.begin(), std::min<std::size_t>(variable.initial.size(), variable.size), image);
     for (const ptx::Variable::Relocation& relocation : variable.relocations) {
-      for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
-        if (module_.variables[id].name != relocation.symbol || !layout_.variables[id].is_placed) continue;
-        std::uint64_t address = layout_.variables[id].address + static_cast<std::uint64_t>(relocation.addend);
-        if (relocation.is_generic) address += window(layout_.variables[id].space);
-        if (relocation.mask != 0) address = (address & relocation.mask) >> std::countr_zero(relocation.mask);
-        if (relocation.offset < variable.size) {
-          const std::uint64_t room = variable.size - relocation.offset;
-          std::memcpy(image + relocation.offset, &address,
-                      std::min<std::uint64_t>(room, ptx::byte_size(variable.type)));
-        }
-        break;
-      }
+      const VariablePlace* const place = place_of(relocation.symbol);
+      if (place == nullptr || relocation.offset >= variable.size) continue;
+      std::uint64_t address = place->address + static_cast<std::uint64_t>(relocation.addend);
+      if (relocation.is_generic) address += window(place->space);
+      if (relocation.mask != 0) address = (address & relocation.mask) >> std::countr_zero(relocation.mask);
+      const std::uint64_t room = variable.size - relocation.offset;
+      std::memcpy(image + relocation.offset, &address, std::min<std::uint64_t>(room, ptx::byte_size(variable.type)));
     }
   };
   for (const ptx::VarId id : const_variables_) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -54,6 +55,8 @@ class Decoder final : public DecodeContext {
   void lay_out_variables(std::uint32_t entry);
   void place_variable(ptx::VarId id);
   void place_dynamic_shared();
+  // Of the module's variable of that name; null where it has no place.
+  const VariablePlace* place_of(std::string_view symbol) const;
   void displace_unresolved();
   void fill_images();
   void lay_out_registers(std::uint32_t function, const Decoder* after);

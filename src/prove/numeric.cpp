@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "domain/ieee/ieee.h"
-#include "prove/equal_memory.h"
 
 namespace plumb::prove {
 namespace {

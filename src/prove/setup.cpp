@@ -14,7 +14,6 @@
 #include "base/hash.h"
 #include "domain/ieee/ieee.h"
 #include "prove/codes.h"
-#include "prove/equal_memory.h"
 #include "prove/tensor_maps.h"
 #include "task/float_range.h"
 

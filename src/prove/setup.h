@@ -54,6 +54,9 @@ struct Setup {
 
 // Buffers in the order of the bound arguments, then the candidate's workspace.
 std::unique_ptr<domain::Memory> make_memory(const Setup& setup, Findings& findings);
+// The same by copying instead of drawing once more: `first` was made from a setup that differs in nothing but the
+// workspace, and nothing ran in it yet.
+std::unique_ptr<domain::Memory> make_equal_memory(const Setup& setup, const domain::Memory& first, Findings& findings);
 // The domain's format of a task's float type, with or without its star: "*bf16". Empty for integers.
 std::optional<domain::Format> float_format(std::string_view type);
 // A number in a format, rounded to nearest even; fp8 saturates.

@@ -42,8 +42,8 @@ struct ShapeResult {
   std::vector<bool> executed;
   std::uint64_t ctas = 0, programs = 0, elements = 0;
   bool found_planted = false;  // the comparison saw a change that was made for it to see
-  bool spec_repeats =
-      true;  // the spec, run a second time, equals itself; looked at where the job asks and all is equal
+  // The spec, run a second time, equals itself; looked at where the job asks and all is equal.
+  bool spec_repeats = true;
   unsigned least_lanes = domain::kRepetitions;  // repetitions that every compared output was compared on
   bool needs_new_seed = false;                  // accidental zero divisions
   Findings findings;                            // arguments that cannot be set up
