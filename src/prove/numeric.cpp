@@ -15,6 +15,8 @@ using domain::Format;
 using domain::Ieee;
 
 constexpr std::size_t kMostDifferences = 4;
+// There may be one such pair for so many elements that the source drives out of the format's range.
+constexpr std::size_t kEdgeShare = 8;
 
 // What two correct programs may differ by, relative to the element and to the tensor's largest.
 double rounding_of(Format format) {
@@ -54,6 +56,19 @@ double brink_of(Format format) {
   return 0;
 }
 
+// Whether a number and an infinity lie on the two sides of the format's last finite number, at most `allowed` apart.
+bool is_at_the_edge(Format format, double number, double infinity, double allowed) {
+  if (std::isnan(infinity) || std::signbit(number) != std::signbit(infinity)) return false;
+  switch (format) {
+    case Format::F16:
+      return std::abs(number) + allowed >= 65504;
+    case Format::BF16:
+      return std::abs(number) + allowed >= 0x1.FEp127;
+    default:
+      return false;
+  }
+}
+
 std::vector<Ieee*> pointers(std::vector<Ieee>& fields) {
   std::vector<Ieee*> out;
   out.reserve(fields.size());
@@ -72,6 +87,42 @@ void compare_integers(const domain::Buffer& a, const domain::Buffer& b, unsigned
     if (std::memcmp(a.bytes.get() + at, b.bytes.get() + at, size) == 0) continue;
     result.differences.push_back({a.name, at / size, value_of(a, at), value_of(b, at), false});
   }
+}
+
+// The sides agree on which elements leave the format's range, but for some where rounding decides.
+void compare_floats(Format format, const domain::Buffer& a, const domain::Buffer& b, const task::BoundArg& arg,
+                    const task::Tolerance& tolerance, NumericResult& result) {
+  const auto value_of = [&](const domain::Buffer& buffer, std::uint64_t element) {
+    return decode(format, buffer.bytes.get() + element * domain::byte_size(format));
+  };
+  const double rounding = rounding_of(format);
+  double largest = 0;
+  std::uint64_t beyond = 0;
+  for (std::uint64_t i = 0; i < arg.elements; ++i) {
+    const double value = std::abs(value_of(a, i));
+    if (std::isfinite(value)) largest = std::max(largest, value);
+    else ++beyond;
+  }
+  const bool overflows = beyond > 0 && largest >= brink_of(format);
+  const double relative = std::max(rounding, tolerance.relative);
+  std::vector<NumericDifference> edge;
+  for (std::uint64_t i = 0; i < arg.elements && result.differences.size() < kMostDifferences; ++i) {
+    const double x = value_of(a, i), y = value_of(b, i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    const bool is_range = std::isfinite(x) != std::isfinite(y);
+    // Where other elements of the source left the format's range, what this one cancelled is not known.
+    if (overflows && !is_range) continue;
+    const double number = is_range && std::isfinite(y) ? y : x;  // the one that is finite
+    const double magnitude = is_range ? std::abs(number) : std::max(std::abs(x), std::abs(y));
+    const double allowed = relative * magnitude + 0.25 * rounding * largest + tolerance.absolute;
+    if (!is_range && std::abs(x - y) <= allowed) continue;
+    const bool is_edge = overflows && is_range && is_at_the_edge(format, number, x + y, allowed);
+    (is_edge ? edge : result.differences).push_back({arg.name, i, x, y, is_range});
+  }
+  // A candidate that saturates is at the edge wherever the source is beyond it.
+  if (edge.size() * kEdgeShare <= beyond) return;
+  edge.resize(std::min(edge.size(), kMostDifferences - result.differences.size()));
+  result.differences.insert(result.differences.end(), edge.begin(), edge.end());
 }
 
 }  // namespace
@@ -108,29 +159,7 @@ NumericResult run_numeric(const Setup& setup, const task::Task& task, const Cand
       compare_integers(*a, *b, task::element_bytes(arg.type), result);
       continue;
     }
-    const auto value_of = [&](const domain::Buffer& buffer, std::uint64_t element) {
-      return decode(*format, buffer.bytes.get() + element * domain::byte_size(*format));
-    };
-    const double rounding = rounding_of(*format);
-    double largest = 0;
-    bool has_infinity = false;
-    for (std::uint64_t i = 0; i < arg.elements; ++i) {
-      const double value = std::abs(value_of(*a, i));
-      if (std::isfinite(value)) largest = std::max(largest, value);
-      else has_infinity = true;
-    }
-    const bool overflows = has_infinity && largest >= brink_of(*format);
-    const double relative = std::max(rounding, task.tolerance.relative);
-    for (std::uint64_t i = 0; i < arg.elements && result.differences.size() < kMostDifferences; ++i) {
-      const double x = value_of(*a, i), y = value_of(*b, i);
-      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-      const bool is_range = std::isfinite(x) != std::isfinite(y);
-      // Where other elements of the source left the format's range, what this one cancelled is not known.
-      if (overflows && !is_range) continue;
-      const double allowed =
-          relative * std::max(std::abs(x), std::abs(y)) + 0.25 * rounding * largest + task.tolerance.absolute;
-      if (is_range || std::abs(x - y) > allowed) result.differences.push_back({arg.name, i, x, y, is_range});
-    }
+    compare_floats(*format, *a, *b, arg, task.tolerance, result);
   }
   return result;
 }
