@@ -69,7 +69,8 @@ extern constexpr Code kArguments{"agent.arguments", "a call of a model that is n
                                  "It is told so, and may call again."};
 extern constexpr Code kRunOther{"agent.run-other", "the run to resume is of something else",
                                 "`--resume` goes on with the run in the folder of --out: the same task in the same "
-                                "state, the same target, provider,\nmodel and number of lanes."};
+                                "state, the same target, provider,\nmodel, number of lanes and beginning. `plumb mcp` "
+                                "goes on with a run of the same task and target that began alike."};
 
 std::span<const Code* const> codes() {
   static constexpr const Code* kAll[] = {&kRunLog,      &kRunLogCut,      &kProviderUnknown, &kProviderSetting,

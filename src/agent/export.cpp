@@ -122,10 +122,20 @@ void note(TurnReward& turn, const Step& step, const Json& event) {
   if (step.share_of_bound) turn.share_of_bound = step.share_of_bound;
 }
 
+// What the text that a run starts from is worth: the model earns what goes beyond it.
+double worth_given(const Story& story) {
+  double most = 0;
+  for (const StoryCandidate& candidate : story.candidates) {
+    if (candidate.is_given) most = std::max(most, worth(candidate.reached));
+  }
+  return most;
+}
+
 Json lane_trajectory(const Story& story, const RunLog& log, unsigned lane) {
   Conversation conversation;
   std::vector<TurnReward> turns;
-  double best = 0;
+  const double given = worth_given(story);
+  double best = given;
   std::size_t at = 0;
   for (const Step& step : story.steps) {
     // Steps are events, in the same order; some events are no steps.
@@ -150,14 +160,16 @@ Json lane_trajectory(const Story& story, const RunLog& log, unsigned lane) {
   const bool is_judged = !story.end.is_null();
   const std::string judged = is_judged ? story.end.value("sha256", "") : "";
   std::optional<double> speedup;
-  bool is_own = false;
+  bool is_own = false, is_given = false;
   for (const StoryCandidate& candidate : story.candidates) {
     if (candidate.sha256 != judged || candidate.lane != lane) continue;
     is_own = true;
+    is_given = candidate.is_given;
     speedup = candidate.speedup;
   }
   const bool is_taken_back = is_own && !story.is_accepted() && best >= worth(Reached::Accepted);
-  const double reward = is_taken_back ? -1 : best + (is_own && story.is_accepted() ? speed_worth(speedup) : 0);
+  const double reward =
+      is_taken_back ? -1 : best - given + (is_own && !is_given && story.is_accepted() ? speed_worth(speedup) : 0);
   Json steps = Json::array();
   for (const TurnReward& turn : turns) steps.push_back(to_json(turn));
   return {{"schema", kSchema},

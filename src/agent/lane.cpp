@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/hash.h"
-
 namespace plumb::agent {
 namespace {
 
@@ -44,13 +42,7 @@ void Lane::run(const std::vector<Json>& events) {
 bool Lane::begin() {
   if (options_.given) {
     const std::string file = course_.session(number_).default_file();
-    Json event = {{"event", "given"},
-                  {"from", options_.given->from},
-                  {"file", file},
-                  {"text", options_.given->text},
-                  {"sha256", sha256(options_.given->text)}};
-    if (!options_.given->kind.empty()) event["scaffold"] = options_.given->kind;
-    if (!course_.record(event, number_, findings_)) return false;
+    if (!course_.record(given_event(*options_.given, file), number_, findings_)) return false;
   }
   return say("system", system_text(), false) &&
          course_.record({{"event", "stage"}, {"stage", "understand"}}, number_, findings_) &&

@@ -116,7 +116,7 @@ class Loop {
     std::optional<RunLog> log;
     if (is_resumed) {
       log = read_log(log_, out_.findings);
-      if (!log || !suits(log->start, start)) {
+      if (!log || !suits(*log, start)) {
         out_.is_bad_input = true;
         return false;
       }
@@ -137,12 +137,16 @@ class Loop {
   }
 
   // A resumed run must be the same one, or its log would tell of two.
-  bool suits(const Start& old, const Start& now) {
-    const std::pair<const char*, bool> same[] = {
-        {"task", old.task == now.task},       {"state of the task", old.task_sha256 == now.task_sha256},
-        {"target", old.target == now.target}, {"provider", old.provider == now.provider},
-        {"model", old.model == now.model},    {"number of lanes", old.lanes == now.lanes},
-        {"beginning", old.from == now.from}};
+  bool suits(const RunLog& log, const Start& now) {
+    const Start& old = log.start;
+    const bool has_same_text = !options_.given || begins_with(log.events, *options_.given);
+    const std::pair<const char*, bool> same[] = {{"task", old.task == now.task},
+                                                 {"state of the task", old.task_sha256 == now.task_sha256},
+                                                 {"target", old.target == now.target},
+                                                 {"provider", old.provider == now.provider},
+                                                 {"model", old.model == now.model},
+                                                 {"number of lanes", old.lanes == now.lanes},
+                                                 {"beginning", old.from == now.from && has_same_text}};
     for (const auto& [what, is_same] : same) {
       if (is_same) continue;
       out_.findings.add(kRunOther, fmt::format("the run in `{}` has another {}", options_.out.string(), what));

@@ -13,19 +13,13 @@
 #include <vector>
 
 #include "agent/budget.h"
+#include "agent/given.h"
 #include "agent/provider.h"
 #include "base/finding.h"
 #include "prove/prove.h"
 #include "session/session.h"
 
 namespace plumb::agent {
-
-// A text that the run starts from.
-struct Given {
-  std::string from;  // "seed" or "scaffold"
-  std::string text;
-  std::string kind{};  // of a scaffold
-};
 
 struct LowerOptions {
   std::filesystem::path out;                         // gets NAME.ptx, NAME.proof.json and run.jsonl; made when absent

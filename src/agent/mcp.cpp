@@ -33,6 +33,15 @@ constexpr std::string_view kInstructions =
     "`finish` "
     "at the end: only what is proved again from scratch is a lowering.";
 
+std::string instructions(const McpRun& run) {
+  std::string out(kInstructions);
+  if (run.from() == "source") return out;
+  return out + fmt::format(
+                   " The run begins with a {} in `{}`. Read it, and hold it to be neither correct nor fast before "
+                   "the tools have said so.",
+                   run.from() == "seed" ? "given PTX text" : "scaffold", run.default_file());
+}
+
 Json capabilities(bool is_modern) {
   Json out = {{"tools", Json::object()}, {"resources", Json::object()}};
   if (!is_modern) out["logging"] = Json::object();
@@ -209,13 +218,13 @@ Json McpServer::initialize(const Request& request) {
   return request.reply({{"protocolVersion", version},
                         {"capabilities", capabilities(false)},
                         {"serverInfo", server_info()},
-                        {"instructions", kInstructions}});
+                        {"instructions", instructions(run_)}});
 }
 
 Json McpServer::discover(const Request& request) {
   return request.reply({{"supportedVersions", {kMcpModern}},
                         {"capabilities", capabilities(true)},
-                        {"instructions", kInstructions},
+                        {"instructions", instructions(run_)},
                         {"_meta", {{kServerKey, server_info()}}}},
                        kStableMilliseconds);
 }

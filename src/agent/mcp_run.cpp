@@ -85,8 +85,14 @@ bool McpRun::begin_or_resume(Findings& findings) {
   std::optional<RunLog> log;
   const bool is_resumed = is_begun(log_);
   if (is_resumed && !(log = read_log(log_, findings))) return false;
-  const Start start =
-      log ? log->start : Start{config.task->name, task_sha256, session::tools_sha256(), config.target, random_seed()};
+  Start start{config.task->name, task_sha256, session::tools_sha256(), config.target, random_seed()};
+  start.provider = "mcp";
+  if (options_.given) start.from = options_.given->from;
+  if (log && options_.given && (log->start.from != start.from || !begins_with(log->events, *options_.given))) {
+    findings.add(kRunOther, fmt::format("the run in `{}` has another beginning", options_.out.string()));
+    return false;
+  }
+  if (log) start = log->start;
   if (start.task != config.task->name || start.target != config.target || start.task_sha256 != task_sha256) {
     findings.add(kReplayTask, fmt::format("`{}` is the log of `{}` for {}, or of another state of the task",
                                           log_.string(), start.task, start.target));
@@ -111,9 +117,32 @@ bool McpRun::begin_or_resume(Findings& findings) {
     return false;
   }
   session_ = std::make_unique<session::Session>(std::move(config));
-  if (!log) return begin_log(log_, start, findings);
-  for (const Event& event : log->events) calls_ += event.value["event"] == "call" ? 1 : 0;
-  return restore(*session_, *log, final_text_, findings);
+  from_ = start.from;
+  if (!log && !begin_log(log_, start, findings)) return false;
+  bool has_given = false;
+  if (log) {
+    for (const Event& event : log->events) {
+      calls_ += event.value["event"] == "call" ? 1 : 0;
+      has_given = has_given || event.value["event"] == "given";
+    }
+    if (!restore(*session_, *log, final_text_, findings)) return false;
+  }
+  return has_given || begin_with_given(findings);
+}
+
+// A run that was killed before it had taken down what it starts from does so when it goes on.
+bool McpRun::begin_with_given(Findings& findings) {
+  if (!options_.given) {
+    if (from_ == "source") return true;
+    findings.add(kRunOther,
+                 fmt::format("the run in `{}` began with a {} and was killed before it had the text: give it",
+                             options_.out.string(), from_));
+    return false;
+  }
+  const Json event = given_event(*options_.given, session_->default_file());
+  if (!append_event(log_, event, findings)) return false;
+  if (options_.watch) options_.watch(event);
+  return take_given(*session_, event, final_text_, findings);
 }
 
 Json McpRun::describe_tools() {
@@ -168,6 +197,7 @@ McpRun::Best McpRun::best() const {
 Json McpRun::report() const {
   const std::lock_guard hold(mutex_);
   Json out = {{"task", session_->config().task->name},
+              {"from", from_},
               {"target", session_->config().target},
               {"calls", calls_},
               {"waiting", queue_.size()},

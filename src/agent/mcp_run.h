@@ -17,6 +17,7 @@
 #include <string_view>
 #include <thread>
 
+#include "agent/given.h"
 #include "agent/judge.h"
 #include "agent/run_log.h"
 #include "base/finding.h"
@@ -26,8 +27,9 @@
 namespace plumb::agent {
 
 struct McpRunOptions {
-  std::filesystem::path out;  // gets run.jsonl, work/ (the run folder) and, judged, NAME.ptx and NAME.proof.json
-  session::Config session;    // with the task and the target; folder, seed and progress are set here
+  std::filesystem::path out;     // gets run.jsonl, work/ (the run folder) and, judged, NAME.ptx and NAME.proof.json
+  session::Config session;       // with the task and the target; folder, seed and progress are set here
+  std::optional<Given> given{};  // what a new run starts from beside the source; one that goes on must have begun so
   std::function<void(const nlohmann::json& event)> watch;  // told of each event, from the run's thread
 };
 
@@ -64,6 +66,9 @@ class McpRun {
   };
   Best best() const;
   nlohmann::json report() const;  // how far the run is
+  // "source", "scaffold" or "seed", as the log says; of the last two the text is in the candidate's file at first.
+  const std::string& from() const { return from_; }
+  std::string default_file() const { return session_->default_file(); }
 
   // Lets go of calls that were taken back before their turn, telling them so.
   void drop_cancelled();
@@ -81,6 +86,7 @@ class McpRun {
  private:
   McpRun(McpRunOptions options, int lock);
   bool begin_or_resume(Findings& findings);
+  bool begin_with_given(Findings& findings);
   void work();
   void carry_out(McpCall& call);
   session::Reply note(const nlohmann::json& input);
@@ -91,6 +97,7 @@ class McpRun {
   int lock_;
   std::filesystem::path log_;
   std::unique_ptr<session::Session> session_;
+  std::string from_;
   std::thread thread_;
 
   // Of the run's thread alone.

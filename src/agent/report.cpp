@@ -32,7 +32,8 @@ std::string speed_of(const StoryCandidate& candidate) {
 std::string head(const Story& story) {
   std::string out = fmt::format("{} for {}: {}\n", story.start.task, story.start.target, story.outcome());
   std::string by;
-  if (!story.provider.empty()) by += fmt::format(", by {} {}", story.provider, story.model);
+  if (!story.provider.empty())
+    by += fmt::format(", by {}{}{}", story.provider, story.model.empty() ? "" : " ", story.model);
   if (!story.from.empty()) by += fmt::format(", from {}", story.from);
   out +=
       fmt::format("  {} turns, {} calls, {} candidates, {:.1f} s in tools{}\n", story.turns,
@@ -81,8 +82,9 @@ std::string report_text(const Story& story, bool colour) {
   }
   if (!story.candidates.empty()) out += "\ncandidates\n";
   for (const StoryCandidate& candidate : story.candidates) {
-    out += fmt::format("  {}  {:<22} turn {:<3} {:>5} lines  {}{}\n", candidate.sha256.substr(0, 12), candidate.file,
-                       candidate.turn, candidate.lines, name(candidate.reached), speed_of(candidate));
+    out += fmt::format("  {}  {:<22} turn {:<3} {:>5} lines  {}{}{}\n", candidate.sha256.substr(0, 12), candidate.file,
+                       candidate.turn, candidate.lines, name(candidate.reached),
+                       candidate.is_given ? ", given at the start" : "", speed_of(candidate));
   }
   return out;
 }
@@ -110,6 +112,7 @@ Json report_json(const Story& story) {
                           {"file", candidate.file},
                           {"lane", candidate.lane},
                           {"turn", candidate.turn},
+                          {"is_given", candidate.is_given},
                           {"lines", candidate.lines},
                           {"reached", name(candidate.reached)},
                           {"nanoseconds", optional_json(candidate.nanoseconds)},

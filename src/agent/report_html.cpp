@@ -120,7 +120,7 @@ std::string candidates_table(const Story& story) {
         "<td class=\"n\">{}</td><td{}>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
         session::escape_html(candidate.sha256.substr(0, 12)), session::escape_html(candidate.file), candidate.lane,
         candidate.turn, candidate.lines, candidate.reached == Reached::Accepted ? " class=\"good\"" : "",
-        name(candidate.reached), time, speedup);
+        fmt::format("{}{}", name(candidate.reached), candidate.is_given ? ", given at the start" : ""), time, speedup);
   }
   return out + "</table></div>";
 }
@@ -163,7 +163,8 @@ std::string timeline(const Story& story) {
 std::string report_html(const Story& story) {
   const std::string title = fmt::format("{} for {}", story.start.task, story.start.target);
   std::string by;
-  if (!story.provider.empty()) by += fmt::format(", by {} {}", story.provider, story.model);
+  if (!story.provider.empty())
+    by += fmt::format(", by {}{}{}", story.provider, story.model.empty() ? "" : " ", story.model);
   if (!story.from.empty()) by += fmt::format(", from {}", story.from);
   std::string cost;
   if (story.tokens > 0) {

@@ -30,8 +30,17 @@ bool make_again(const session::Session& session, const Event& call, Findings& fi
   return false;
 }
 
+bool take_given(const session::Session& session, const Json& event, FinalText& final_text, Findings& findings) {
+  if (!session.write(event["file"].get_ref<const std::string&>(), event["text"].get_ref<const std::string&>(),
+                     findings))
+    return false;
+  final_text.remember(session, "write_candidate", {true, event});
+  return true;
+}
+
 bool restore(const session::Session& session, const RunLog& log, FinalText& final_text, Findings& findings) {
   for (const Event& event : log.events) {
+    if (event.value["event"] == "given" && !take_given(session, event.value, final_text, findings)) return false;
     if (event.value["event"] != "call") continue;
     if (!make_again(session, event, findings)) return false;
     const session::Reply then{event.value.value("is_answer", true), event.value["output"]};

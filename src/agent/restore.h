@@ -18,6 +18,9 @@ bool leaves_files(std::string_view tool, const nlohmann::json& input);
 // Carries out one call of the log again if it leaves something in the run folder. False with a finding where its answer
 // comes out otherwise than the log says.
 bool make_again(const session::Session& session, const Event& call, Findings& findings);
+// Puts the text of a `given` event into the run folder.
+bool take_given(const session::Session& session, const nlohmann::json& event, FinalText& final_text,
+                Findings& findings);
 // Carries out the calls of the log that leave something in the run folder, and tells `final_text` of all calls. False
 // with a finding where a text comes out otherwise than the log says. The session has the log's seed.
 bool restore(const session::Session& session, const RunLog& log, FinalText& final_text, Findings& findings);

@@ -28,7 +28,7 @@ constexpr struct {
 } kKinds[] = {{"message", {"text"}},
               {"call", {"tool"}},
               {"turn", {}},
-              {"given", {"file", "text", "sha256"}},
+              {"given", {"from", "file", "text"}},
               {"stage", {"stage"}},
               {"retry", {"reason"}},
               {"share", {"file", "sha256"}},
@@ -144,6 +144,9 @@ std::optional<RunLog> read_log(const std::filesystem::path& path, Findings& find
       continue;
     }
     if (const std::string wrong = wrong_with(event); !wrong.empty()) return fail(place, wrong);
+    if (event["event"] == "given" && event["from"] != log.start.from)
+      return fail(place,
+                  fmt::format("a text is given here, and the run says that it starts from `{}`", log.start.from));
     log.events.push_back({std::move(event), place});
   }
   if (!has_start) return fail({source, {}}, "the run log is empty");

@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace plumb::agent {
 namespace {
 
@@ -141,6 +143,7 @@ class Reader {
     lane.at += step.seconds;
     story_.seconds = std::max(story_.seconds, lane.at);
     if (step.kind == "call") call(value, lane, step);
+    else if (step.kind == "given" || step.kind == "share") put(value, lane, step);
     else other(value, step);
     if (step.kind != "turn" && step.kind != "cut") story_.steps.push_back(std::move(step));
   }
@@ -165,8 +168,21 @@ class Reader {
       step.what = text_at(value, "tool");
       step.text = "taken back";
     } else {
-      step.what = text_at(value, step.kind == "stage" ? "stage" : step.kind == "share" ? "file" : "reason");
+      step.what = text_at(value, step.kind == "stage" ? "stage" : "reason");
     }
+  }
+
+  // A text that the model did not write: what the run starts from, or another lane's.
+  void put(const Json& value, Lane& lane, Step& step) {
+    const bool is_given = step.kind == "given";
+    const std::string text = text_at(value, "text"), scaffold = text_at(value, "scaffold");
+    step.what = lane.last_file = text_at(value, "file");
+    step.sha256 = lane.sha256_by_file[lane.last_file] = is_given ? sha256(text) : text_at(value, "sha256");
+    if (!is_given) return;
+    step.text = scaffold.empty() ? "the run starts from given PTX" : "the run starts from the scaffold " + scaffold;
+    add_candidate({{"file", lane.last_file}, {"lines", std::count(text.begin(), text.end(), '\n')}}, step);
+    find(step.sha256)->is_given = true;
+    step.reached = reach(step, {Reached::Written, Reached::Accepted});
   }
 
   void call(const Json& value, Lane& lane, Step& step) {
@@ -195,7 +211,8 @@ class Reader {
 
   void add_candidate(const Json& output, const Step& step) {
     if (find(step.sha256) != nullptr) return;
-    StoryCandidate candidate{step.sha256, text_at(output, "file"), step.lane, step.turn, 0, Reached::Written, {}, {}};
+    StoryCandidate candidate{step.sha256, text_at(output, "file"), step.lane, step.turn, false,
+                             0,           Reached::Written,        {},        {}};
     candidate.lines = static_cast<std::uint64_t>(number_at(output, "lines").value_or(0));
     story_.candidates.push_back(std::move(candidate));
   }

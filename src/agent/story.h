@@ -39,6 +39,7 @@ struct Step {
 struct StoryCandidate {
   std::string sha256, file;
   unsigned lane = 0, turn = 0;  // that wrote it
+  bool is_given = false;        // nobody wrote it: the run started from it
   std::uint64_t lines = 0;
   Reached reached = Reached::Nothing;
   std::optional<double> nanoseconds, speedup;

@@ -10,6 +10,7 @@
 #include "agent/export.h"
 #include "agent/report.h"
 #include "agent/run_log.h"
+#include "base/hash.h"
 #include "base/scratch.h"
 
 namespace plumb::agent {
@@ -45,11 +46,11 @@ Json ended(const char* sha256, const char* verdict) {
 
 class StoryTest : public testing::Test {
  protected:
-  RunLog log(const std::vector<Json>& events) {
+  RunLog log(const std::vector<Json>& events, const char* from = "source") {
     const Scratch scratch;
     const fs::path path = scratch.path() / "run.jsonl";
     Findings findings;
-    EXPECT_TRUE(begin_log(path, {"k", "aa", "bb", "sm_89", 1}, findings));
+    EXPECT_TRUE(begin_log(path, {"k", "aa", "bb", "sm_89", 1, from}, findings));
     for (const Json& event : events) EXPECT_TRUE(append_event(path, event, findings));
     auto read = read_log(path, findings);
     EXPECT_TRUE(read) << render(findings, false);
@@ -127,6 +128,41 @@ TEST_F(StoryTest, RewardsAreWhatTheToolsSaid) {
   EXPECT_EQ(messages[0]["tool_calls"].size(), 2u);
   EXPECT_EQ(messages[0]["tool_calls"][0]["id"], messages[1]["tool_call_id"]);
   EXPECT_EQ(Json::parse(messages[1]["content"].get<std::string>())["sha256"], "s1");
+}
+
+TEST_F(StoryTest, WhatARunStartsFromEarnsNothing) {
+  const Json given = {
+      {"event", "given"}, {"from", "seed"}, {"file", "k.ptx"}, {"text", "a\nb\n"}, {"sha256", sha256("a\nb\n")}};
+  const std::string sum = given["sha256"];
+  const RunLog untouched = log({given, proved("proved", "kept"), timed(100, 4), ended(sum.c_str(), "proved")}, "seed");
+  const Story story = read_story(untouched);
+  EXPECT_EQ(story.from, "seed");
+  ASSERT_EQ(story.candidates.size(), 1u);
+  EXPECT_TRUE(story.candidates[0].is_given);
+  EXPECT_EQ(story.candidates[0].lines, 2u);
+  EXPECT_EQ(story.candidates[0].reached, Reached::Accepted);
+  EXPECT_NE(report_text(story, false).find("accepted, given at the start"), std::string::npos);
+  EXPECT_NE(report_html(story).find("accepted, given at the start"), std::string::npos);
+  EXPECT_EQ(report_json(story)["candidates"][0]["is_given"], true);
+  const Json line = trajectories(untouched)[0];
+  EXPECT_EQ(line["from"], "seed");
+  EXPECT_DOUBLE_EQ(line["reward"], 0) << "neither for what was given nor for its speed";
+  EXPECT_DOUBLE_EQ(line["turns"][0]["reward"], 0);
+  const Json own = trajectories(log(
+      {given, proved("proved", "weaker"), wrote("s2"), proved("proved", "kept"), timed(100, 1), ended("s2", "proved")},
+      "seed"))[0];
+  EXPECT_DOUBLE_EQ(own["reward"], 1.5) << "from a weaker contract to an accepted one, and twice as fast";
+}
+
+TEST_F(StoryTest, WhatALaneTakesOverIsTheCandidateThatItWas) {
+  Json share = {{"event", "share"}, {"file", "best.ptx"}, {"sha256", "s1"}, {"from", 0}, {"lane", 1}};
+  Json bench = timed(100, 1);
+  bench["input"] = {{"file", "best.ptx"}};
+  bench["output"]["file"] = "best.ptx";
+  bench["lane"] = 1;
+  const Story story = read_story(log({wrote("s1"), proved("proved", "kept"), share, bench}));
+  ASSERT_EQ(story.candidates.size(), 1u);
+  EXPECT_TRUE(story.candidates[0].nanoseconds);
 }
 
 TEST_F(StoryTest, WhatTheLastProofTakesBackCountsAgainstIt) {

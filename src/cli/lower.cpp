@@ -8,12 +8,11 @@
 #include "agent/codes.h"
 #include "agent/providers.h"
 #include "agent/replay.h"
-#include "base/file.h"
+#include "cli/beginning.h"
 #include "cli/commands.h"
 #include "cli/lower_events.h"
 #include "gpu/process.h"
 #include "session/process.h"
-#include "session/scaffold.h"
 
 namespace plumb::cli {
 namespace {
@@ -21,10 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct LowerArguments {
-  std::string task, target, provider = "replay", log, out, seed_ptx, scaffold, budget, prices, progress = "auto";
+  std::string task, target, provider = "replay", log, out, budget, prices, progress = "auto";
   unsigned lanes = 1;
   std::uint64_t patience = 24;
   bool is_resume = false;
+  Beginning beginning;
   agent::ChatConfig chat;
 };
 
@@ -87,18 +87,9 @@ bool set_live(const LowerArguments& arguments, agent::LowerOptions& options, age
         .hint = "give a table with --prices; `plumb explain agent.prices` shows one";
     return false;
   }
-  if (!arguments.seed_ptx.empty()) {
-    const auto text = read_file(arguments.seed_ptx, findings);
-    if (!text) return false;
-    options.given = agent::Given{"seed", *text};
-    options.from = "seed";
-  }
-  if (!arguments.scaffold.empty()) {
-    const session::Scaffold* scaffold = session::find_scaffold(arguments.scaffold, arguments.target, findings);
-    if (scaffold == nullptr) return false;
-    options.given = agent::Given{"scaffold", std::string(scaffold->ptx()), arguments.scaffold};
-    options.from = "scaffold";
-  }
+  options.given = read_beginning(arguments.beginning, arguments.target, findings);
+  if (options.given) options.from = options.given->from;
+  else if (!arguments.beginning.is_source()) return false;
   options.model = chat.model;
   options.lanes = arguments.lanes;
   options.patience = arguments.patience;
@@ -111,6 +102,10 @@ std::vector<std::unique_ptr<agent::Provider>> make_providers(const LowerArgument
   std::vector<std::unique_ptr<agent::Provider>> out;
   options.provider = arguments.provider;
   if (arguments.provider == "replay") {
+    if (!arguments.beginning.is_source()) {
+      findings.add(agent::kRunOther, "a replay begins as its log says, and with no other text");
+      return out;
+    }
     const fs::path log =
         !arguments.log.empty() ? fs::path(arguments.log) : task.folder / arguments.target / "run.jsonl";
     auto replay =
@@ -182,11 +177,7 @@ void add_lower(CLI::App& app, Context& context) {
   command->add_option("--lanes", arguments->lanes, "that many conversations side by side")->check(CLI::Range(1, 16));
   command->add_option("--patience", arguments->patience, "judgements without progress before a lane gives up")
       ->check(CLI::Range(1, 10000));
-  CLI::Option* seed =
-      command->add_option("--seed-ptx", arguments->seed_ptx, "start from this PTX; the run is marked as such");
-  command
-      ->add_option("--from-scaffold", arguments->scaffold, "start from a skeleton of `plumb scaffold`; marked as such")
-      ->excludes(seed);
+  add_beginning(*command, arguments->beginning);
   command->add_option("--max-output", chat.most_output, "tokens of one answer")->check(CLI::Range(256, 1000000));
   command->add_option("--effort", chat.effort, "how hard the model tries, in the service's words");
   command->add_option("--thinking", chat.thinking, "of anthropic: adaptive, off or a number of tokens");

@@ -12,6 +12,7 @@
 #include "agent/mcp_http.h"
 #include "agent/mcp_run.h"
 #include "agent/mcp_stdio.h"
+#include "cli/beginning.h"
 #include "cli/commands.h"
 #include "cli/version.h"
 #include "session/process.h"
@@ -24,12 +25,14 @@ namespace fs = std::filesystem;
 struct McpArguments {
   std::string task, target, out, http;
   std::vector<std::string> origins;
+  Beginning beginning;
 };
 
 // Standard output belongs to the protocol: what a person reads goes to standard error.
-void tell_end(Context& context, const agent::McpRun::End& end) {
+void tell_end(Context& context, const std::string& from, const agent::McpRun::End& end) {
   std::string text = render(end.findings, context.has_colour_err);
   if (end.judgement) text += prove::to_text(*end.judgement, context.has_colour_err);
+  if (from != "source") text += fmt::format("  started    from a {}, not from the source alone\n", from);
   for (const fs::path& file : end.files) text += fmt::format("  wrote      {}\n", file.string());
   print_error(text);
   context.exit_code = end.holds() ? kHolds : kDoesNotHold;
@@ -68,6 +71,8 @@ void run_mcp(Context& context, const McpArguments& arguments) {
   if (!task) return refuse(context, findings);
   agent::McpRunOptions options;
   options.out = !arguments.out.empty() ? fs::path(arguments.out) : fs::path("lowered") / task->name / arguments.target;
+  options.given = read_beginning(arguments.beginning, arguments.target, findings);
+  if (!options.given && !arguments.beginning.is_source()) return refuse(context, findings);
   options.session.task = std::move(task);
   options.session.target = arguments.target;
   options.session.workers = context.workers;
@@ -83,7 +88,7 @@ void run_mcp(Context& context, const McpArguments& arguments) {
   } else if (!agent::serve_mcp_http(server, *http, findings)) {
     return refuse(context, findings);
   }
-  tell_end(context, run->end());
+  tell_end(context, run->from(), run->end());
 }
 
 }  // namespace
@@ -99,6 +104,7 @@ void add_mcp(CLI::App& app, Context& context) {
   command->add_option("--http", arguments->http, "ADDRESS:PORT to listen on; default: standard input and output");
   command->add_option("--origin", arguments->origins, "a web origin that may call, beside those of this machine");
   command->footer("Beyond loopback addresses each request must carry the bearer token of PLUMB_MCP_TOKEN.");
+  add_beginning(*command, arguments->beginning);
   add_workers(*command, context);
   command->callback([arguments, &context] { run_mcp(context, *arguments); });
 }

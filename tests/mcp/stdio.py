@@ -6,7 +6,7 @@ import os
 import time
 
 from peer import CANDIDATE, META, PLUMB, TASK, WRONG, Stdio, log_of, read, same
-from harness import plumb, run_tests
+from harness import plumb, refused, run_tests, write
 
 # Large enough that the proof is still under way when it is taken back.
 LONG = {"shapes": [{"n": 3_000_000}]}
@@ -314,6 +314,66 @@ def test_a_run_goes_on_after_a_kill():
         server.close()
     replay = plumb("lower", TASK, "--target", "sm_89", "--provider", "replay", "--log", "run/run.jsonl", "--out", "again")
     same(replay.code, 0, replay.err)
+
+
+def test_a_run_that_starts_from_more_than_the_source_says_so():
+    write("seed.ptx", CANDIDATE)
+    with Stdio("--seed-ptx", "seed.ptx") as server:
+        assert "given PTX text in `vector_add.ptx`" in server.initialize()["instructions"]
+        same(server.call("read_candidate")["structuredContent"]["text"], CANDIDATE)
+        report = json.loads(server.ask("resources/read", {"uri": "plumb://run/report.json"})["result"]["contents"][0]["text"])
+        same((report["from"], report["candidate"]["is_proved"]), ("seed", False), "given, and not yet proved")
+        same(server.call("prove")["structuredContent"]["verdict"], "proved")
+        same(server.call("finish")["structuredContent"]["holds"], True)
+        code, error = server.close()
+        same(code, 0)
+        assert "from a seed" in error, error
+    same((log_of()[0]["from"], log_of()[0]["provider"]), ("seed", "mcp"))
+    same([event["text"] for event in log_of() if event["event"] == "given"], [CANDIDATE])
+    report = json.loads(plumb("report", "run", "--json").out)
+    same((report["from"], report["candidates"][0]["is_given"], report["candidates"][0]["reached"]), ("seed", True, "accepted"))
+    assert "from seed" in plumb("report", "run").out
+    same(json.loads(plumb("export", "run").out)["from"], "seed")
+    replay = plumb("lower", TASK, "--target", "sm_89", "--provider", "replay", "--log", "run/run.jsonl", "--out", "again")
+    same(replay.code, 0, replay.err)
+    same(log_of("again")[0]["from"], "seed")
+    # A log that was edited to hide it is none.
+    lines = read("run/run.jsonl").replace('"from":"seed","provider"', '"from":"source","provider"')
+    write("hidden/run.jsonl", lines)
+    hidden = plumb("report", "hidden")
+    assert hidden.code == 2 and "agent.run-log" in hidden.err, (hidden.code, hidden.err)
+
+
+def test_a_run_from_a_scaffold_goes_on_as_such():
+    skeleton = plumb("scaffold", "row-reduction", "--target", "sm_89").out
+    with Stdio("--from-scaffold", "row-reduction") as server:
+        assert "scaffold in `vector_add.ptx`" in server.initialize()["instructions"]
+        same(server.call("read_candidate")["structuredContent"]["text"], skeleton)
+    given = [event for event in log_of() if event["event"] == "given"]
+    same([(event["from"], event["scaffold"]) for event in given], [("scaffold", "row-reduction")])
+    with Stdio("--from-scaffold", "row-reduction") as server:
+        server.initialize()
+        same(server.call("read_candidate")["structuredContent"]["text"], skeleton, "after the kill")
+    with Stdio() as server:
+        assert "scaffold" in server.initialize()["instructions"], "the log says it, whoever goes on"
+    same([event["event"] for event in log_of()].count("given"), 1)
+    write("seed.ptx", CANDIDATE)
+    for other in (("--seed-ptx", "seed.ptx"), ("--from-scaffold", "mma-loop")):
+        refused(plumb("mcp", TASK, "--target", "sm_89", "--out", "run", *other), code="agent.run-other")
+    for wrong, code in ((("--from-scaffold", "wgmma-loop"), "session.scaffold"), (("--seed-ptx", "none.ptx"), "file.unreadable")):
+        refused(plumb("mcp", TASK, "--target", "sm_89", "--out", "new", *wrong), code=code)
+    same(plumb("mcp", TASK, "--target", "sm_89", "--seed-ptx", "seed.ptx", "--from-scaffold", "mma-loop").code, 2)
+
+
+def test_a_run_killed_before_it_had_its_text_gets_it_when_it_goes_on():
+    write("seed.ptx", CANDIDATE)
+    with Stdio("--seed-ptx", "seed.ptx") as server:
+        server.initialize()
+    write("run/run.jsonl", read("run/run.jsonl").splitlines()[0] + "\n")
+    refused(plumb("mcp", TASK, "--target", "sm_89", "--out", "run"), code="agent.run-other")
+    with Stdio("--seed-ptx", "seed.ptx") as server:
+        server.initialize()
+        same(server.call("read_candidate")["structuredContent"]["text"], CANDIDATE)
 
 
 def test_a_folder_serves_one_run():

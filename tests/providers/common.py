@@ -38,6 +38,6 @@ def events(out="out", kind=None):
     return [event for event in every if kind is None or event["event"] == kind]
 
 
-def replay(out="out", to="again"):
+def replay(out="out", to="again", *more):
     return plumb("lower", TASK, "--target", "sm_89", "--provider", "replay", "--log", os.path.join(out, "run.jsonl"),
-                 "--out", to, timeout=300)
+                 "--out", to, *more, timeout=300)

@@ -358,9 +358,12 @@ def test_a_run_from_given_ptx_says_so():
         same(events(kind="start")[0]["from"], "seed")
         same(events(kind="given")[0]["text"], GOOD)
         assert "given PTX" in peer.said(0)
+        write("other.ptx", GOOD + "// another\n")
+        refused(lower(peer, "--seed-ptx", "other.ptx", "--resume"), code="agent.run-other")
     again = replay()
     accepted(again, "again")
     same(events("again", "start")[0]["from"], "seed")
+    refused(replay("out", "third", "--seed-ptx", "seed.ptx"), code="agent.run-other")
 
 
 def test_a_run_from_a_scaffold_says_so():
