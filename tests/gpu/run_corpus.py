@@ -15,6 +15,8 @@ NO_GPU, SKIPPED = 4, 77
 
 
 def pairs(extra):
+    for ptx in sorted(ROOT.glob("tests/corpus/*/lowerings/sm_*/*.ptx")):
+        yield ptx.parents[2], ptx
     for ptx in sorted(ROOT.glob("suite/*/sm_*/*.ptx")) + sorted(ROOT.glob("tests/corpus/*/sm_*/*.ptx")):
         if not ptx.parent.name.startswith("sm_10"):  # code for Blackwell runs on no card that this is used with
             yield ptx.parent.parent, ptx

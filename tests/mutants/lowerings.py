@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks the lowerings of suite/ in the ways of lowerings.json, and asks `plumb prove` about each.
+"""Breaks the lowerings of suite/ and of the corpus' tasks in the ways of lowerings.json, and asks `plumb prove` about each.
 
-Usage: lowerings.py PLUMB ROOT [KERNEL...]. A KERNEL is NAME (of sm_89) or NAME/TARGET. A mutant with `shapes`
+Usage: lowerings.py PLUMB ROOT [KERNEL...]. A KERNEL is NAME (of sm_89), NAME/TARGET or corpus/NAME/TARGET. A mutant with `shapes`
 is judged at these instead of the task's. One that is `proved` with its contract `kept` is a failure, and so is one whose
 first error has another code, or (where the finding points at an instruction) stands at another line.
 """
@@ -12,6 +12,17 @@ import re
 import subprocess
 import sys
 import tempfile
+
+
+def place_of(root, kernel):
+    """The task's folder and the lowering of a KERNEL."""
+    if kernel.startswith("corpus/"):
+        _, name, target = kernel.split("/")
+        task = root / "tests/corpus" / name
+        return task, task / "lowerings" / target / f"{name}.ptx"
+    name, _, target = kernel.partition("/")
+    task = root / "suite" / name
+    return task, task / (target or "sm_89") / f"{name}.ptx"
 
 
 def edited(text, edits):
@@ -61,12 +72,12 @@ def main():
     failed = ran = 0
     with tempfile.TemporaryDirectory() as folder:
         for kernel in kernels or table:
-            name, _, target = kernel.partition("/")
-            lowering = (root / "suite" / name / (target or "sm_89") / f"{name}.ptx").read_text()
+            task, path = place_of(root, kernel)
+            lowering = path.read_text()
             for row in table[kernel]:
                 ran += 1
                 text = edited(lowering, row["edits"])
-                answer = judge(plumb, root / "suite" / name, text, folder, row.get("shapes", []))
+                answer = judge(plumb, task, text, folder, row.get("shapes", []))
                 fault = fault_of(answer, row)
                 if fault:
                     failed += 1
