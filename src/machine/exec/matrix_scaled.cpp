@@ -90,12 +90,6 @@ void for_operand(Warp<D>& w, const Op<D>& op, const NarrowSpec& spec, bool is_a,
   }
 }
 
-// Where a lane's accumulator element lies.
-struct Cell {
-  unsigned row, column;
-};
-constexpr Cell sum_cell(unsigned lane, unsigned i) { return {lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2}; }
-
 void multiply(domain::Ieee&, const NarrowSpec& spec, const std::array<std::array<Term, 64>, kRows>& a,
               const std::array<std::array<Term, 64>, kRows>& b, std::uint64_t (&c)[kRows * kColumns]) {
   std::array<Term, 64> products;
