@@ -166,10 +166,12 @@ std::optional<Loaded> Card::load(const KernelLaunch& launch, Failure& failure) {
                                          out.param_bytes.size(), launch.params.size()));
   }
   for (std::size_t i = 0; i < launch.params.size(); ++i) {
-    const std::size_t have =
-        launch.params[i].kind == ParamValue::Kind::Bytes ? launch.params[i].bytes.size() : sizeof(DevicePtr);
-    const bool is_pointer = launch.params[i].kind != ParamValue::Kind::Bytes;
-    if (have >= out.param_bytes[i] && !(is_pointer && out.param_bytes[i] != sizeof(DevicePtr))) continue;
+    const ParamValue& param = launch.params[i];
+    const bool is_bytes = param.kind == ParamValue::Kind::Bytes;
+    const std::size_t have = is_bytes                                    ? param.bytes.size()
+                             : param.kind == ParamValue::Kind::TensorMap ? kTensorMapBytes
+                                                                         : sizeof(DevicePtr);
+    if (is_bytes ? have >= out.param_bytes[i] : have == out.param_bytes[i]) continue;
     return refused("params",
                    fmt::format("parameter {} has {} bytes, the launch gives {}", i, out.param_bytes[i], have));
   }
@@ -216,6 +218,7 @@ nlohmann::json Card::facts(const Loaded& loaded, const KernelLaunch& launch) con
 Outcome Card::enqueue(const Loaded& loaded, const KernelLaunch& launch, const std::vector<DevicePtr>& addresses,
                       DevicePtr workspace) const {
   std::vector<std::array<char, sizeof(DevicePtr)>> words(launch.params.size());
+  std::vector<TensorMapImage> maps(launch.params.size());
   std::vector<void*> params(launch.params.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
     const ParamValue& param = launch.params[i];
@@ -225,6 +228,12 @@ Outcome Card::enqueue(const Loaded& loaded, const KernelLaunch& launch, const st
       if (param.bytes.size() > words[i].size()) params[i] = const_cast<char*>(param.bytes.data());
       else std::copy(param.bytes.begin(), param.bytes.end(), words[i].begin());
       continue;
+    }
+    if (param.kind == ParamValue::Kind::TensorMap) {
+      params[i] = maps[i].bytes.data();
+      const Status status = encode(*driver_, param.map, addresses[param.buffer], maps[i]);
+      if (status == kSuccess) continue;
+      return Failure{"launch", fmt::format("the tensor map of parameter {}: {}", i, driver_->text(status)), false};
     }
     const DevicePtr address = param.kind == ParamValue::Kind::Buffer ? addresses[param.buffer] : workspace;
     std::copy_n(reinterpret_cast<const char*>(&address), sizeof address, words[i].begin());

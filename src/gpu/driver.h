@@ -25,6 +25,7 @@ using Graph = struct GraphTag*;
 using GraphExec = struct GraphExecTag*;
 using GraphNode = struct GraphNodeTag*;
 using LinkState = struct LinkTag*;
+struct TensorMapImage;
 using AllocationHandle = unsigned long long;
 
 inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotReady = 600;
@@ -136,6 +137,15 @@ static_assert(sizeof(AllocationProperties) == 32 && sizeof(AccessDescriptor) == 
   X(graph_launch, "cuGraphLaunch", (GraphExec exec, Stream stream))                                                   \
   X(graph_exec_destroy, "cuGraphExecDestroy", (GraphExec exec))                                                       \
   X(graph_destroy, "cuGraphDestroy", (Graph graph))                                                                   \
+  X(encode_tiled, "cuTensorMapEncodeTiled",                                                                           \
+    (TensorMapImage * map, int type, std::uint32_t rank, void* address, const std::uint64_t* dims,                    \
+     const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* element_strides, int interleave,    \
+     int swizzle, int promotion, int fill))                                                                           \
+  X(encode_im2col, "cuTensorMapEncodeIm2col",                                                                         \
+    (TensorMapImage * map, int type, std::uint32_t rank, void* address, const std::uint64_t* dims,                    \
+     const std::uint64_t* strides, const std::int32_t* lower, const std::int32_t* upper, std::uint32_t channels,      \
+     std::uint32_t pixels, const std::uint32_t* element_strides, int interleave, int swizzle, int promotion,          \
+     int fill))                                                                                                       \
   X(event_create, "cuEventCreate", (Event * event, unsigned flags))                                                   \
   X(event_record, "cuEventRecord", (Event event, Stream stream))                                                      \
   X(event_elapsed, "cuEventElapsedTime", (float* milliseconds, Event from, Event to))                                 \

@@ -50,6 +50,12 @@ TEST(Job, WhatIsWrittenIsReadAgain) {
   job.launch.params = {{ParamValue::Kind::Buffer, 1, {}},
                        {ParamValue::Kind::Workspace, 0, {}},
                        {ParamValue::Kind::Bytes, 0, std::string("\x00\xff\x10", 3)}};
+  TensorMapPlan tiled{"f32.ftz", 32, {1ULL << 32, 3}, {64}, {1, 2}, {8, 1}}, pixels = tiled;
+  pixels.is_im2col = true, pixels.box.clear();
+  pixels.dims = {64, 7, 7, 2}, pixels.strides = {128, 896, 6272}, pixels.element_strides = {1, 1, 1, 1};
+  pixels.lower = {-1, -1}, pixels.upper = {1, 2}, pixels.channels = 64, pixels.pixels = 128;
+  job.launch.params.push_back({ParamValue::Kind::TensorMap, 0, {}, tiled});
+  job.launch.params.push_back({ParamValue::Kind::TensorMap, 1, {}, pixels});
   job.launch.variables = {"a"};
   job.buffers = {{"x", 12, Role::In, 4}, {"out", 16, Role::Out, 16}};
   job.inputs = {"/somewhere"};
@@ -59,6 +65,8 @@ TEST(Job, WhatIsWrittenIsReadAgain) {
   ASSERT_TRUE(read);
   EXPECT_EQ(to_json(*read), to_json(job));
   EXPECT_EQ(read->launch.params[2].bytes, std::string("\x00\xff\x10", 3));
+  EXPECT_EQ(read->launch.params[3].map, tiled);
+  EXPECT_EQ(read->launch.params[4].map, pixels);
 }
 
 TEST(Job, MissingFieldsAndStrayIndicesAreFindings) {

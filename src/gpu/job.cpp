@@ -58,6 +58,10 @@ KernelLaunch launch_of(const Json& value) {
     if (param.contains("buffer")) {
       read.kind = ParamValue::Kind::Buffer;
       read.buffer = param["buffer"];
+      if (param.contains("map")) {
+        read.kind = ParamValue::Kind::TensorMap;
+        read.map = read_tensor_map(param["map"]);
+      }
     } else if (param.contains("workspace")) {
       read.kind = ParamValue::Kind::Workspace;
     } else {
@@ -68,9 +72,13 @@ KernelLaunch launch_of(const Json& value) {
   return out;
 }
 
+bool names_buffer(const ParamValue& param) {
+  return param.kind == ParamValue::Kind::Buffer || param.kind == ParamValue::Kind::TensorMap;
+}
+
 bool holds_indices(const KernelLaunch& launch, std::size_t buffers) {
   for (const ParamValue& param : launch.params) {
-    if (param.kind == ParamValue::Kind::Buffer && param.buffer >= buffers) return false;
+    if (names_buffer(param) && param.buffer >= buffers) return false;
   }
   return true;
 }
@@ -110,6 +118,8 @@ Json to_json(const KernelLaunch& launch) {
   Json params = Json::array();
   for (const ParamValue& param : launch.params) {
     if (param.kind == ParamValue::Kind::Buffer) params.push_back({{"buffer", param.buffer}});
+    else if (param.kind == ParamValue::Kind::TensorMap)
+      params.push_back({{"buffer", param.buffer}, {"map", to_json(param.map)}});
     else if (param.kind == ParamValue::Kind::Workspace) params.push_back({{"workspace", true}});
     else params.push_back({{"bytes", to_hex(param.bytes)}});
   }

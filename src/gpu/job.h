@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/finding.h"
+#include "gpu/tensor_map.h"
 
 namespace plumb::gpu {
 
@@ -23,9 +24,10 @@ struct BufferPlan {
 };
 
 struct ParamValue {
-  enum class Kind : std::uint8_t { Buffer, Workspace, Bytes } kind = Kind::Bytes;
-  std::uint32_t buffer = 0;  // index of a BufferPlan
+  enum class Kind : std::uint8_t { Buffer, Workspace, Bytes, TensorMap } kind = Kind::Bytes;
+  std::uint32_t buffer = 0;  // index of a BufferPlan; of a tensor map: what it describes
   std::string bytes;         // little-endian; longer than the parameter: cut
+  TensorMapPlan map = {};
 };
 
 struct KernelLaunch {

@@ -31,11 +31,6 @@ extern constexpr Code kPatch{"session.patch", "a patch does not apply",
 extern constexpr Code kTarget{"session.target", "a candidate is for another target than asked for",
                               "The `.target` line must name the target of the lowering or an earlier one of the same\n"
                               "line; `a` and `f` targets only run where they were made for."};
-extern constexpr Code kTensorMapOnGpu{"gpu.tensor-map",
-                                      "a tensor map of the launch header cannot be given to a GPU yet",
-                                      "The machine builds the tensor maps that a launch header names; the GPU worker "
-                                      "does not. Maps that the kernel builds "
-                                      "itself (`tensormap.replace`) run on both."};
 extern constexpr Code kEntry{
     "session.entry", "the entry that the launch header names is not in the PTX",
     "Set `entry` in the launch header to the name of an `.entry`, or leave it out when there is\n"
@@ -81,10 +76,9 @@ extern constexpr Code kSpills{"session.spills", "registers are spilled to local 
                               "memory. Fewer live values, or a smaller block with a larger bound, end it."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kTool,        &kInput,          &kFileName,     &kPatch,     &kTarget,
-                                         &kEntry,       &kTensorMapOnGpu, &kArray,        &kArrayType, &kNoTask,
-                                         &kUnknownCode, &kUnknownForm,    &kNewTask,      &kSuite,     &kKnowledge,
-                                         &kScaffold,    &kPtxasError,     &kPtxasWarning, &kSpills};
+  static constexpr const Code* kAll[] = {&kTool,  &kInput,     &kFileName, &kPatch,       &kTarget,       &kEntry,
+                                         &kArray, &kArrayType, &kNoTask,   &kUnknownCode, &kUnknownForm,  &kNewTask,
+                                         &kSuite, &kKnowledge, &kScaffold, &kPtxasError,  &kPtxasWarning, &kSpills};
   return kAll;
 }
 

@@ -16,7 +16,6 @@ extern const Code kFileName;        // a file outside of the run folder
 extern const Code kPatch;           // a patch that does not apply
 extern const Code kTarget;          // a candidate for another target
 extern const Code kEntry;           // an entry that the module does not have
-extern const Code kTensorMapOnGpu;  // a tensor map of the launch header, which the worker does not build
 extern const Code kArray;           // a .npy file that cannot be read
 extern const Code kArrayType;       // an array that does not suit the argument
 extern const Code kNoTask;          // a tool that needs a task

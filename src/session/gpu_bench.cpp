@@ -14,6 +14,7 @@
 #include "prove/setup.h"
 #include "session/gpu_reference.h"
 #include "session/gpu_testing.h"
+#include "task/expression.h"
 
 namespace plumb::session {
 namespace {
@@ -208,7 +209,7 @@ class ShapeBench {
     report_.empty_launch_ns = answer_.value("empty_launch_ns", 0.0);
     report_.copy_bytes_per_second = answer_.value("copy_bytes_per_second", 0.0);
     for (const gpu::BufferPlan& buffer : buffers_) report_.bytes += static_cast<double>(buffer.bytes);
-    report_.flops = operations_of(shape_, source_);
+    report_.flops = operations_of(task_, shape_, source_);
     const double seconds = report_.cold.candidate_ns.value * 1e-9;
     report_.gigabytes_per_second = report_.bytes / seconds * 1e-9;
     report_.teraflops_per_second = report_.flops / seconds * 1e-12;
@@ -276,7 +277,9 @@ class ShapeBench {
 
 }  // namespace
 
-double operations_of(const GpuShape& shape, std::string_view source) {
+double operations_of(const task::Task& task, const GpuShape& shape, std::string_view source) {
+  Findings checked;  // what is wrong was said when the task was read
+  if (const auto named = task::operations_of(task, shape.bound, checked)) return static_cast<double>(*named);
   const std::size_t first = source.find("tl.dot(");
   if (first == std::string_view::npos || source.find("tl.dot(", first + 1) != std::string_view::npos) return 0;
   const auto size = [&](const char* name) {
@@ -288,14 +291,15 @@ double operations_of(const GpuShape& shape, std::string_view source) {
 
 double known_rate(std::string_view card, const GpuShape& shape) {
   if (card.find("H200") == std::string_view::npos && card.find("H100") == std::string_view::npos) return 0;
-  double widest = 0;
+  double narrowest = 0;
   for (const task::BoundArg& arg : shape.bound.args) {
     if (!arg.is_tensor || arg.role == task::Role::Out) continue;
-    if (prove::float_format(arg.type)) widest = std::max(widest, double{1} * task::element_bytes(arg.type));
+    const auto bytes = static_cast<double>(task::element_bytes(arg.type));
+    if (prove::float_format(arg.type)) narrowest = narrowest == 0 ? bytes : std::min(narrowest, bytes);
   }
   // Dense products on random data: 16 bits as measured on an H200, the others by the ratio of the data sheet.
   constexpr double kSixteenBits = 790e12;
-  return widest == 0 ? 0 : widest == 8 ? 60e12 : kSixteenBits * 2 / widest;
+  return narrowest == 0 ? 0 : narrowest == 8 ? 60e12 : kSixteenBits * 2 / narrowest;
 }
 
 BenchOutcome bench_on_gpu(const task::Task& task, const prove::Candidate& candidate, const prove::Candidate* baseline,

@@ -64,11 +64,11 @@ struct BenchOutcome {
 BenchOutcome bench_on_gpu(const task::Task& task, const prove::Candidate& candidate, const prove::Candidate* baseline,
                           gpu::WorkerProcess& worker, const BenchOptions& options);
 
-// Operations that a launch must do at least, from the arguments: 2 M N K where the source is one product of two
-// matrices; 0 where that cannot be told.
-double operations_of(const GpuShape& shape, std::string_view kernel_source);
-// Dense matrix operations per second for the inputs' narrowest float type, as measured on a card of that name; 0: not
-// known.
+// Operations that a launch must do at least: what the task says (`[work] operations`), else 2 M N K where the source is
+// one product of two matrices; 0 where that cannot be told.
+double operations_of(const task::Task& task, const GpuShape& shape, std::string_view kernel_source);
+// Dense matrix operations per second for the inputs' narrowest float type, as measured on a card of that name: an upper
+// bound, for wider inputs may be scales and biases. 0: not known.
 double known_rate(std::string_view card, const GpuShape& shape);
 
 nlohmann::json to_json(const BenchOutcome& outcome);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "session/gpu_bench.h"
 #include "session/gpu_testing.h"
 
 namespace plumb::session {
@@ -159,6 +160,18 @@ task::Task two_sizes() {
   task.prove_shapes = {shape(3, 3), shape(100, 120), shape(1000, 1000)};
   task.test_shapes = {shape(64, 777)};
   return task;
+}
+
+TEST(KnownRate, IsAnUpperBoundWhateverTheScalesAre) {
+  using enum task::Role;
+  const auto rate = [](std::vector<task::BoundArg> args) {
+    return known_rate("NVIDIA H200", shape_of(std::move(args)));
+  };
+  const double half = rate({tensor("a", {8}, In, "*fp16"), tensor("out", {8}, Out)});
+  EXPECT_EQ(rate({tensor("a", {8}, In, "*fp16"), tensor("signs", {1}, In, "*i32"), tensor("alpha", {1}, In)}), half);
+  EXPECT_EQ(rate({tensor("a", {8}, In, "*fp8e4nv"), tensor("scale", {1}, In)}), 2 * half);
+  EXPECT_EQ(rate({tensor("a", {8}, In)}), half / 2);
+  EXPECT_EQ(known_rate("some card", shape_of({tensor("a", {8}, In)})), 0);
 }
 
 TEST(HiddenShapes, StayWithinTheRangesAndKeepTheOrderOfSizes) {

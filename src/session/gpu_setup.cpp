@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "prove/setup.h"
+#include "prove/tensor_maps.h"
 #include "session/codes.h"
 #include "task/float_range.h"
 
@@ -118,6 +119,8 @@ std::string little_endian(std::uint64_t bits) {
   return out;
 }
 
+constexpr std::uint32_t kPromise = 16;  // bytes, of `divisible_by_16`
+
 const task::BoundArg* find_arg(const task::Bound& bound, std::string_view name) {
   for (const task::BoundArg& arg : bound.args) {
     if (arg.name == name) return &arg;
@@ -128,6 +131,54 @@ const task::BoundArg* find_arg(const task::Bound& bound, std::string_view name) 
 std::uint64_t scalar_bits(const task::BoundArg& arg) {
   if (arg.is_float) return prove::encode(prove::float_format(arg.type).value_or(Format::F32), arg.real);
   return static_cast<std::uint64_t>(arg.integer);
+}
+
+// The tensor's index among the task's tensors, which is its buffer's.
+std::uint32_t buffer_of(const GpuShape& shape, const std::string& tensor) {
+  std::uint32_t out = 0;
+  for (const task::BoundArg& arg : shape.bound.args) {
+    if (arg.name == tensor) break;
+    out += arg.is_tensor ? 1 : 0;
+  }
+  return out;
+}
+
+template <class T>
+std::vector<T> cast_all(const std::vector<std::int64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+// False after a finding for each rule of the driver that the map breaks, at the header's key. The worker then has the
+// card's own driver encode it.
+bool put_tensor_map(const prove::Candidate& candidate, const GpuShape& shape, const std::string& name,
+                    gpu::ParamValue& value, Findings& findings) {
+  const auto found = std::find_if(shape.launch.tensor_maps.begin(), shape.launch.tensor_maps.end(),
+                                  [&](const task::BoundTensorMap& map) { return map.name == name; });
+  const task::BoundArg* tensor =
+      found == shape.launch.tensor_maps.end() ? nullptr : find_arg(shape.bound, found->tensor);
+  if (tensor == nullptr) return false;  // the header's reader allows no such name
+  const std::uint64_t address = candidate.launch.divisible_by_16 ? kPromise : task::element_bytes(tensor->type);
+  const auto place_of = [&](const std::string& pointer) { return candidate.launch.place_of(pointer); };
+  if (!prove::make_tensor_map(*found, address, place_of, findings)) return false;
+  value.kind = gpu::ParamValue::Kind::TensorMap;
+  value.buffer = buffer_of(shape, found->tensor);
+  gpu::TensorMapPlan& plan = value.map;
+  plan.type = found->type;
+  plan.offset = static_cast<std::uint64_t>(found->offset);
+  plan.dims = cast_all<std::uint64_t>(found->dims);
+  plan.strides = cast_all<std::uint64_t>(found->strides);
+  plan.element_strides = cast_all<std::uint32_t>(found->element_strides);
+  plan.box = cast_all<std::uint32_t>(found->box);
+  plan.is_im2col = found->is_im2col;
+  plan.lower = cast_all<std::int32_t>(found->lower);
+  plan.upper = cast_all<std::int32_t>(found->upper);
+  plan.channels = static_cast<std::uint32_t>(found->channels);
+  plan.pixels = static_cast<std::uint32_t>(found->pixels);
+  plan.swizzle = found->swizzle;
+  plan.interleave = found->interleave;
+  plan.promotion = found->promotion;
+  plan.fill = found->fill;
+  return true;
 }
 
 std::string entry_of(const prove::Candidate& candidate, const task::BoundLaunch& launch) {
@@ -164,7 +215,6 @@ std::optional<GpuShape> bind_gpu_shape(const task::Task& task, const prove::Cand
 }
 
 std::vector<gpu::BufferPlan> make_buffers(const GpuShape& shape, bool is_aligned) {
-  constexpr std::uint32_t kPromise = 16;
   std::vector<gpu::BufferPlan> out;
   for (const task::BoundArg& arg : shape.bound.args) {
     if (!arg.is_tensor) continue;
@@ -194,17 +244,11 @@ std::optional<gpu::KernelLaunch> make_gpu_launch(const prove::Candidate& candida
     gpu::ParamValue value;
     if (param.kind == Kind::Tensor) {
       value.kind = gpu::ParamValue::Kind::Buffer;
-      for (const task::BoundArg& arg : shape.bound.args) {
-        if (arg.name == param.arg) break;
-        value.buffer += arg.is_tensor ? 1 : 0;
-      }
+      value.buffer = buffer_of(shape, param.arg);
     } else if (param.kind == Kind::Workspace) {
       value.kind = gpu::ParamValue::Kind::Workspace;
     } else if (param.kind == Kind::TensorMap) {
-      findings.add(kTensorMapOnGpu,
-                   fmt::format("`{}` is a tensor map of the launch header; the worker builds none yet", param.arg),
-                   {candidate.module->source, {}});
-      return std::nullopt;
+      if (!put_tensor_map(candidate, shape, param.arg, value, findings)) return std::nullopt;
     } else {
       const task::BoundArg* arg = param.kind == Kind::Scalar ? find_arg(shape.bound, param.arg) : nullptr;
       const std::uint64_t integer = param.kind == Kind::Integer ? static_cast<std::uint64_t>(param.integer) : 0;

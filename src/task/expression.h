@@ -16,7 +16,13 @@ namespace plumb::task {
 
 using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 
+struct Task;
+struct Bound;
+
 std::optional<std::int64_t> evaluate(std::string_view expression, const Sizes& sizes, const Place& place,
                                      Findings& findings);
+
+// `[work] operations` of a task at one shape; empty where the task names none, or after a finding.
+std::optional<std::int64_t> operations_of(const Task& task, const Bound& bound, Findings& findings);
 
 }  // namespace plumb::task

@@ -48,13 +48,14 @@ class Loader {
       findings_.add(kTaskMissing, "the file holds no task", reader_.place(""));
       return;
     }
-    reader_.only("", {"kernel", "grid", "constexpr", "args", "shapes", "tolerance", "baseline"}, "a task");
+    reader_.only("", {"kernel", "grid", "constexpr", "args", "shapes", "tolerance", "baseline", "work"}, "a task");
     kernel();
     grid();
     constexprs();
     args();
     tolerance();
     baseline();
+    work();
     shapes("prove", task_.prove_shapes);
     shapes("test", task_.test_shapes);
     shapes("bench", task_.bench_shapes);
@@ -240,6 +241,14 @@ class Loader {
     }
   }
 
+  void work() {
+    const nlohmann::json* table = reader_.find("/work");
+    if (table == nullptr) return;
+    if (!table->is_object()) return reader_.wrong_type("/work", "a table");
+    reader_.only("/work", {"operations"}, "[work]");
+    reader_.text("/work/operations");
+  }
+
   void shapes(const std::string& kind, std::vector<Shape>& out) {
     const std::string pointer = "/shapes/" + kind;
     const nlohmann::json* list = reader_.find(pointer);
@@ -305,7 +314,9 @@ std::optional<Task> load_task(const std::filesystem::path& path, Findings& findi
     Loader(task, own).run();
     for (const auto* shapes : {&task.prove_shapes, &task.test_shapes, &task.bench_shapes}) {
       for (const Shape& shape : *shapes) {
-        if (!own.has_error()) bind(task, shape, {}, own);
+        if (own.has_error()) continue;
+        const std::optional<Bound> bound = bind(task, shape, {}, own);
+        if (bound) operations_of(task, *bound, own);
       }
     }
   }
@@ -313,6 +324,13 @@ std::optional<Task> load_task(const std::filesystem::path& path, Findings& findi
   findings.append(std::move(own));
   if (is_bad) return std::nullopt;
   return task;
+}
+
+std::optional<std::int64_t> operations_of(const Task& task, const Bound& bound, Findings& findings) {
+  static const nlohmann::json::json_pointer kOperations("/work/operations");
+  if (!task.toml.value.contains(kOperations)) return std::nullopt;
+  return evaluate(task.toml.value[kOperations].get<std::string>(), bound.sizes, task.toml.place("/work/operations"),
+                  findings);
 }
 
 }  // namespace plumb::task

@@ -10,6 +10,7 @@
 //   fault    stops with an illegal address
 //   refuse   the launch itself fails
 //   abort    ends the process
+//   map      as `add`, where x is a tensor map; then the words of the map, as floats, go to `out`
 //   spam     as `add`, then prints a line on standard output
 // A kernel with a line `// fake-us: N` takes N microseconds on the card's clock, and the graphs that it is captured
 // into do its work each time that buffers have been filled anew. Where nothing takes time, two events are a millisecond
@@ -28,7 +29,7 @@
 namespace {
 
 constexpr int kSuccess = 0, kInvalid = 1, kNotFound = 500, kNotReady = 600, kIllegal = 700, kBadPtx = 218;
-constexpr std::size_t kPage = 2 << 20;
+constexpr std::size_t kPage = 2 << 20, kMapBytes = 128;
 
 struct Function {
   std::string name, word;
@@ -69,7 +70,8 @@ Function find_entry(const std::string& text, const std::string& name) {
   out.name = name;
   const std::size_t end = text.find(')', at);
   for (std::size_t param = text.find(".param .", at); param < end; param = text.find(".param .", param + 1)) {
-    out.params.push_back(text.compare(param + 9, 2, "64") == 0 ? 8 : 4);
+    const bool is_map = text.compare(param + 8, 5, "align") == 0;  // .align 64 .b8 NAME[128]
+    out.params.push_back(is_map ? kMapBytes : text.compare(param + 9, 2, "64") == 0 ? 8 : 4);
   }
   const std::size_t word = text.find("// fake: ");
   const std::size_t time = text.find("// fake-us: ");
@@ -218,8 +220,13 @@ int cuLaunchKernelEx(const void*, void* function, void** params, void**) {
   if (own.word == "fault") return state.is_dead = true, kSuccess;
   if (own.word == "abort") std::abort();
   if (own.word == "nothing") return kSuccess;
-  add(params);
+  add(params);  // of a map, the first word is the tensor's address
   auto* out = read_param<float*>(params, 2);
+  if (own.word == "map") {
+    for (std::size_t i = 1; i < kMapBytes / 8; ++i) {
+      out[i] = static_cast<float>(static_cast<const std::uint64_t*>(params[0])[i]);
+    }
+  }
   if (own.word == "wrong") out[0] += 1;
   if (own.word == "mutate") read_param<float*>(params, 0)[0] = 0;
   if (own.word == "before") out[-1] = 1;
@@ -252,6 +259,28 @@ int cuGraphLaunch(void* exec, void*) {
 }
 int cuGraphExecDestroy(void* exec) { return delete static_cast<Graph*>(exec), kSuccess; }
 int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), kSuccess; }
+// A map holds the address, then what it was made of; an address that is no multiple of 16 is refused.
+int cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* address, const std::uint64_t* dims,
+                           const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,
+                           int interleave, int swizzle, int promotion, int fill) {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  if (at % 16 != 0) return kInvalid;
+  std::uint64_t words[kMapBytes / 8] = {at, static_cast<std::uint64_t>(type), rank};
+  for (std::uint32_t i = 0; i < rank && i < 2; ++i) {
+    words[3 + i] = dims[i];
+    words[5 + i] = box[i];
+    words[7 + i] = steps[i];
+  }
+  if (rank > 1) words[9] = strides[0];
+  const int options[] = {interleave, swizzle, promotion, fill};
+  for (int i = 0; i < 4; ++i) words[10 + i] = static_cast<std::uint64_t>(options[i]);
+  return std::memcpy(map, words, kMapBytes), kSuccess;
+}
+int cuTensorMapEncodeIm2col(void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
+                            const std::int32_t*, const std::int32_t*, std::uint32_t, std::uint32_t,
+                            const std::uint32_t*, int, int, int, int) {
+  return kInvalid;
+}
 int cuEventCreate(void** event, unsigned) { return *event = new Event, kSuccess; }
 int cuEventRecord(void* event, void*) { return static_cast<Event*>(event)->at = state.clock, kSuccess; }
 int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {

@@ -68,6 +68,32 @@ TEST(Worker, RunsAJobAndHandsTheOutputsBack) {
   }
 }
 
+TEST(Worker, TheDriverEncodesTensorMapsForTheAddressOfTheLaunch) {
+  WorkerProcess worker(command());
+  Fixture fixture("map");
+  const std::string param = ".param .u64 x";
+  fixture.job.launch.ptx.replace(fixture.job.launch.ptx.find(param), param.size(), ".param .align 64 .b8 x[128]");
+  fixture.job.buffers[0].alignment = 16;
+  fixture.job.launch.params[3].bytes[0] = '\xe4';  // 996 elements: those behind the map's offset
+  TensorMapPlan map{"bf16", 16, {40, 7}, {80}, {1, 2}, {8, 5}};
+  map.swizzle = "64B", map.promotion = "256B", map.fill = "nan";
+  fixture.job.launch.params[0] = {ParamValue::Kind::TensorMap, 0, {}, map};
+  const Json answer = fixture.ask(worker);
+  ASSERT_EQ(answer["status"], "done") << answer.dump();
+  const auto* out = reinterpret_cast<const float*>(fixture.outputs->data());
+  EXPECT_EQ(out[20], static_cast<float>(20 + 4 + kCount + 20)) << "x begins 16 bytes into its buffer";
+  // The driver's numbers: CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 is 9, SWIZZLE_64B 2, L2_PROMOTION_L2_256B 3, NaN fill 1.
+  const std::vector<float> words(out + 1, out + 14), expected = {9, 2, 40, 7, 8, 5, 1, 2, 80, 0, 2, 3, 1};
+  EXPECT_EQ(words, expected);
+
+  fixture.job.launch.params[0].map.offset = 4;
+  EXPECT_EQ(fixture.ask(worker)["status"], "launch") << "the driver refuses an address that is no multiple of 16";
+  fixture.job.launch.params[0].map.type = "f13";
+  EXPECT_EQ(fixture.ask(worker)["status"], "launch");
+  EXPECT_EQ(Fixture("add").ask(worker)["status"], "done");
+  EXPECT_EQ(worker.starts(), 1u);
+}
+
 TEST(Worker, OutputsThatNothingWritesKeepThePoisonOfTheirLaunch) {
   WorkerProcess worker(command());
   const Fixture fixture("nothing");
