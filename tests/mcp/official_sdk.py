@@ -4,29 +4,12 @@ reason where the SDK is neither installed nor to be had."""
 import os
 import subprocess
 import sys
-import venv
 
-KIND = "mcp>=2,<3"
-
-
-def find_python(folder):
-    """A Python that has the SDK: this one, one named by PLUMB_MCP_SDK_PYTHON, or a virtual environment of our own."""
-    for python in (os.environ.get("PLUMB_MCP_SDK_PYTHON"), sys.executable, os.path.join(folder, "bin", "python3")):
-        if python and os.path.exists(python) and subprocess.run([python, "-c", "import mcp.client"],
-                                                                capture_output=True).returncode == 0:
-            return python
-    try:
-        venv.create(folder, with_pip=True)
-        subprocess.run([os.path.join(folder, "bin", "python3"), "-m", "pip", "install", "-q", "--timeout", "10", "--retries",
-                        "0", KIND], check=True, capture_output=True, timeout=180)
-        return os.path.join(folder, "bin", "python3")
-    except (subprocess.SubprocessError, OSError, SystemExit) as error:  # Debian without python3-venv exits
-        print(f"skipped: the official SDK is not installed and could not be: {error}")
-        sys.exit(77)
-
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
 if "--inside" not in sys.argv:
-    own = find_python(sys.argv[3])
+    from sdk_python import python_with
+    own = python_with(["mcp.client"], ["mcp>=2,<3"], sys.argv[3], "PLUMB_MCP_SDK_PYTHON")
     sys.exit(subprocess.run([own, __file__, *sys.argv[1:3], "--inside"]).returncode)
 
 import asyncio  # noqa: E402

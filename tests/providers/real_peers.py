@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that are not ours, where they are installed: the official SDKs read what our peer serves and type-check what
-plumb asks, and llama.cpp's server answers plumb. What is not here is skipped, with the reason."""
+"""Peers that are not ours: the official SDKs read what our peer serves and type-check what plumb asks, and llama.cpp's
+server answers plumb. Skipped with a reason where their packages are neither installed nor to be had."""
 import json
+import os
 import subprocess
 import sys
 
-from common import GOOD, TASK, environment, events, lower
-from harness import plumb, read, run_tests, same
-from peer import Peer, call, thinking
+if "--inside" not in sys.argv:
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+    from sdk_python import python_with
+    own = python_with(["anthropic", "openai", "xllamacpp", "gguf"], ["anthropic", "openai", "xllamacpp", "gguf"], sys.argv[3],
+                      "PLUMB_PEERS_PYTHON")
+    sys.exit(subprocess.run([own, __file__, *sys.argv[1:3], "--inside"]).returncode)
+
+import anthropic  # noqa: E402
+import openai  # noqa: E402
+import pydantic  # noqa: E402
+from anthropic.types.message_create_params import MessageCreateParamsStreaming  # noqa: E402
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming  # noqa: E402
+
+from common import GOOD, TASK, environment, events, lower  # noqa: E402
+from harness import plumb, read, run_tests, same  # noqa: E402
+from peer import Peer, call, thinking  # noqa: E402
 
 STEPS = [[thinking("Hm.", "c2ln"), "Look.", call("task")], [call("write_candidate", {"text": GOOD}), call("assemble")],
          [call("prove")]]
 
 
-def skipped(what):
-    print(f"skip  {what} is not installed")
-
-
 def test_the_official_anthropic_sdk():
-    try:
-        import anthropic
-        from anthropic.types.message_create_params import MessageCreateParamsStreaming
-        import pydantic
-    except ImportError:
-        return skipped("the Python package `anthropic`")
     with Peer("anthropic", STEPS + [["Hello.", call("isa", {"query": "add"})]]) as peer:
         same(lower(peer).code, 0)
         adapter = pydantic.TypeAdapter(MessageCreateParamsStreaming)
@@ -38,12 +42,6 @@ def test_the_official_anthropic_sdk():
 
 
 def test_the_official_openai_sdk():
-    try:
-        import openai
-        import pydantic
-        from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-    except ImportError:
-        return skipped("the Python package `openai`")
     with Peer("openai", STEPS + [["Hello.", call("isa", {"query": "add"})]]) as peer:
         same(lower(peer).code, 0)
         adapter = pydantic.TypeAdapter(CompletionCreateParamsStreaming)
@@ -163,11 +161,6 @@ class LlamaServer:
 
 
 def test_llama_cpp_s_server():
-    try:
-        import gguf  # noqa: F401
-        import xllamacpp  # noqa: F401
-    except ImportError:
-        return skipped("llama.cpp's server (the Python packages `xllamacpp` and `gguf`)")
     tiny_model("tiny.gguf")
     with LlamaServer(131072) as server:
         same(server.lower("--budget", "turns=4").code, 1, "a random model lowers nothing")
