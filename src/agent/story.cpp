@@ -229,6 +229,7 @@ class Reader {
     candidate->reached = std::min(std::max(candidate->reached, shown.least), shown.most);
     if (step.nanoseconds) candidate->nanoseconds = step.nanoseconds;
     if (step.speedup) candidate->speedup = step.speedup;
+    if (step.share_of_bound) candidate->share_of_bound = step.share_of_bound;
     return candidate->reached;
   }
 

@@ -42,7 +42,7 @@ struct StoryCandidate {
   bool is_given = false;        // nobody wrote it: the run started from it
   std::uint64_t lines = 0;
   Reached reached = Reached::Nothing;
-  std::optional<double> nanoseconds, speedup;
+  std::optional<double> nanoseconds, speedup, share_of_bound;
 };
 
 struct Story {

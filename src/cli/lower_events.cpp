@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/story.h"
+
 namespace plumb::cli {
 namespace {
 
@@ -46,7 +48,7 @@ std::string outcome(const Json& event) {
     return out;
   }
   if (output.contains("holds")) return output["holds"] == true ? "agrees with the Triton source" : "does not agree";
-  if (output.contains("lines") && output["lines"].is_number_unsigned()) {
+  if (output.contains("lines") && output["lines"].is_number_integer()) {
     return fmt::format("{}, {} lines", output.value("file", ""), output["lines"].get<std::uint64_t>());
   }
   return event.value("is_answer", true) ? "" : "refused";
@@ -75,11 +77,30 @@ std::string call_text(const Json& event) {
 std::string LowerEvents::turn(const Json& event) {
   spent_.add_turn(event);
   spent_.seconds = event.value("at", 0.0);
-  return fmt::format("  -- {}\n", agent::to_text(budget_, spent_, knows_price_));
+  return fmt::format("  -- {}; {}\n", agent::to_text(budget_, spent_, knows_price_), best());
+}
+
+// The fastest of the accepted candidates, and how far it is from what the card can do.
+std::string LowerEvents::best() const {
+  const agent::Story story = agent::read_story(log_);
+  const agent::StoryCandidate* best = nullptr;
+  bool has_accepted = false;
+  for (const agent::StoryCandidate& each : story.candidates) {
+    if (each.reached != agent::Reached::Accepted) continue;
+    has_accepted = true;
+    if (each.nanoseconds && (best == nullptr || *each.nanoseconds < *best->nanoseconds)) best = &each;
+  }
+  if (!has_accepted) return "nothing accepted yet";
+  if (best == nullptr) return "accepted, not timed";
+  std::string out = fmt::format("best {:.2f} us", 1e-3 * *best->nanoseconds);
+  if (best->share_of_bound) out += fmt::format(", {:.0f}% of the card", 100 * *best->share_of_bound);
+  if (best->speedup) out += fmt::format(", {:.3f} times as fast as the baseline", *best->speedup);
+  return out;
 }
 
 std::string LowerEvents::text(const Json& event) {
   const std::string kind = event.value("event", "");
+  log_.events.push_back({event, {}});
   const std::string lane = lanes_ > 1 ? fmt::format("[{}] ", event.value("lane", 0u) + 1) : std::string();
   if (kind == "message") {
     if (event.value("role", "model") != "model") return {};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/budget.h"
+#include "agent/run_log.h"
 
 namespace plumb::cli {
 
@@ -19,12 +20,14 @@ class LowerEvents {
 
  private:
   std::string turn(const nlohmann::json& event);
+  std::string best() const;
 
   agent::Budget budget_;
   bool knows_price_;
   unsigned lanes_;
   bool colour_;
   agent::Spent spent_;
+  agent::RunLog log_;  // of what was told
 };
 
 }  // namespace plumb::cli

@@ -73,9 +73,14 @@ def stopped(out="out"):
 
 def test_the_best_is_kept_and_not_the_last():
     with Peer("openai", [judged(120), [call("profile")], judged(80), judged(100), ["No faster way comes to mind."]]) as peer:
-        result = lower(peer)
+        result = lower(peer, "--progress", "always")
         same(result.code, 0, result.out + result.err)
         same(speeds(), [120, 80, 100])
+        told = re.findall(r"turns (\d)/60, .*; (.*)\n", result.err)
+        same([turn for turn, _ in told], ["1", "2", "3", "4", "5"], "and what is left of the budget")
+        same(told[0][1], "nothing accepted yet")
+        same([best.split(" us")[0] for _, best in told[1:]], ["best 120.00", "best 120.00", "best 80.00", "best 80.00"])
+        assert re.fullmatch(r"best 80.00 us, \d\d% of the card", told[-1][1]), told
         same((kept(), stopped()), (80, "done"))
         same([event["stage"] for event in events(kind="stage")], ["understand", "fast"])
         assert "fake card" in str([event["output"] for event in events(kind="call") if event["tool"] == "bench"][0]["card"])

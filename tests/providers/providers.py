@@ -473,6 +473,8 @@ def test_what_happens_is_shown_when_asked_for():
         for words in ("stage: understand", "model: ?[2Jclear", "write_candidate", "proved, contract kept", "turns 2/60",
                       "status 529", "stop: done"):
             assert words in result.err, (words, result.err)
+    with Peer("anthropic", [[WRITE], [PROVE]]) as peer:
+        same(lower(peer, out="quiet").err, "", "nobody watches a pipe")
 
 
 if __name__ == "__main__":
