@@ -102,6 +102,24 @@ TEST(Judge, ClassesAreComparedBeforeNumbers) {
   EXPECT_TRUE(judge_floats({std::numeric_limits<float>::max()}, {kInfinity}).holds());
 }
 
+TEST(Judge, ASumMayOverflowOnOneSideWhereItMayDifferByThatMuch) {
+  ErrorModel coarse;
+  coarse.has_reduction = true;
+  coarse.accumulate = 0x1p-13;
+  const float edge = std::numeric_limits<float>::max() * (1 - 0x1p-11F);
+  const auto verdict = [](float got, float wanted, const ErrorModel& model) {
+    std::vector<float> candidate(64, 1.0F), reference(64, 1.0F);
+    candidate[5] = got;
+    reference[5] = wanted;
+    return judge_floats(candidate, reference, model);
+  };
+  EXPECT_TRUE(verdict(edge, kInfinity, coarse).holds());
+  EXPECT_TRUE(verdict(kInfinity, edge, coarse).holds());
+  EXPECT_EQ(verdict(-edge, kInfinity, coarse).special, 1u);
+  EXPECT_EQ(verdict(edge * 0.9F, kInfinity, coarse).special, 1u);
+  EXPECT_EQ(verdict(edge, kInfinity, {}).special, 1u);
+}
+
 TEST(Judge, AnInOutTensorKeepsWhatTheSourceKeeps) {
   const std::vector<float> before = {5, 6, 7};
   EXPECT_TRUE(judge_floats({1, 6, 3}, {1, 6, 3}, {}, false, &before).holds());
