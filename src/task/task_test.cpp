@@ -212,7 +212,7 @@ TEST_F(TaskTest, EveryWrongKeyTypeAndNameIsOneFindingAtItsLine) {
       {"relative = 0.01", "relative = 0.01\n[baseline]\nWIDTH = [4]", &kTaskValue, 35},
       {"relative = 0.01", "relative = 0.01\n[work]\noperation = \"2 * n\"", &kTaskKey, 35},
       {"relative = 0.01", "relative = 0.01\n[work]\noperations = 5", &kTaskType, 35},
-      {"relative = 0.01", "relative = 0.01\n[work]\noperations = \"2 * m\"", &kTaskName, 35},
+      {"relative = 0.01", "relative = 0.01\n[work]\noperations = \"2 * m\"", &kUnknownName, 35},
       {"role = \"out\"", "init = \"arange\"", &kTaskValue, 17},
       {"role = \"out\"", "init = \"uniform(1, 0)\"", &kTaskValue, 17},
       {"name = \"one\"", "name = \"n\"", &kTaskValue, 23},
