@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "session/codes.h"
+#include "session/next_step.h"
 #include "session/schema.h"
 
 namespace plumb::agent {
@@ -300,6 +301,7 @@ session::Reply McpRun::finish() {
   Json files = Json::array();
   for (const fs::path& file : end_.files) files.push_back(file.filename().string());
   output["files"] = std::move(files);
+  if (std::string next = session::next_step(output); !next.empty()) output["next"] = std::move(next);
   if (end_.judgement) judged_sha256_ = sha256(final_text_.text()->text());
   const std::lock_guard hold(mutex_);
   last_judgement_ = {{"verdict", output["verdict"]}, {"holds", end_.holds()}};

@@ -10,6 +10,7 @@
 #include "session/codes.h"
 #include "session/facts.h"
 #include "session/handlers.h"
+#include "session/next_step.h"
 #include "session/schema.h"
 
 namespace plumb::session {
@@ -123,7 +124,9 @@ const Tool* find_tool(std::string_view name) {
 
 Reply refuse(const Findings& findings) { return {false, {{"findings", to_json(findings)}}}; }
 
-Reply call(const Session& session, std::string_view name, const nlohmann::json& input) {
+namespace {
+
+Reply carry_out(const Session& session, std::string_view name, const nlohmann::json& input) {
   Findings findings;
   const Tool* tool = find_tool(name);
   if (tool == nullptr) {
@@ -143,6 +146,14 @@ Reply call(const Session& session, std::string_view name, const nlohmann::json& 
     // Sources stand as they are.
     if (key != "text" && key != "kernel_source") remove_prefixes(value, prefixes);
   }
+  return reply;
+}
+
+}  // namespace
+
+Reply call(const Session& session, std::string_view name, const nlohmann::json& input) {
+  Reply reply = carry_out(session, name, input);
+  if (std::string next = next_step(reply.output); !next.empty()) reply.output["next"] = std::move(next);
   return reply;
 }
 
