@@ -19,7 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLogBytes = 1 << 16;
-constexpr int kInputPtx = 1;  // of cuLinkAddData
 constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6, kIsVerbose = 12;
 constexpr int kLimitHeap = 2, kLimitPersistingL2 = 6;
 constexpr unsigned kNonBlocking = 1;
@@ -78,9 +77,7 @@ std::unique_ptr<Card> Card::open(const std::filesystem::path& library, Findings&
 
 Outcome Card::open_own_kernels() {
   Failure failure;
-  const Compiled* code = compile(kOwnKernels, failure);
-  if (code == nullptr) return failure;
-  if (auto bad = check(driver_->module_load(&own_, code->cubin.data()), "loading plumb's own kernels")) return bad;
+  if (!load_module(kOwnKernels, own_, failure)) return failure;
   for (const auto& [slot, name] :
        {std::pair{&scrub_, "plumb_scrub"}, {&sweep_, "plumb_sweep"}, {&nothing_, "plumb_nothing"}}) {
     if (auto bad = check(driver_->module_function(slot, own_, name), name)) return bad;
@@ -112,42 +109,31 @@ nlohmann::json Card::facts() const {
           {"guard", has_virtual_memory_ ? "unmapped" : "pattern"}};
 }
 
-const Compiled* Card::compile(const std::string& ptx, Failure& failure) {
-  const std::string key = sha256(ptx);
-  if (const auto known = compiled_.find(key); known != compiled_.end()) return &known->second;
+// A whole program, and not by the linker's calls: code that may be linked with other code keeps one number of
+// registers, and `setmaxnreg` is ignored.
+bool Card::load_module(const std::string& ptx, ModuleHandle& module, Failure& failure) {
   std::string info(kLogBytes, '\0'), error(kLogBytes, '\0');
   int options[] = {kInfoLog, kInfoLogBytes, kErrorLog, kErrorLogBytes, kIsVerbose};
   void* values[] = {info.data(), as_value(kLogBytes), error.data(), as_value(kLogBytes), as_value(1)};
-  LinkState state = nullptr;
-  if (auto bad = check(driver_->link_create(std::size(options), options, values, &state), "cuLinkCreate")) {
-    failure = *bad;
-    return nullptr;
-  }
-  std::string text = ptx;  // the driver wants its closing zero counted
-  void* cubin = nullptr;
-  std::size_t bytes = 0;
-  Status status =
-      driver_->link_add(state, kInputPtx, text.data(), text.size() + 1, "candidate.ptx", 0, nullptr, nullptr);
-  if (status == kSuccess) status = driver_->link_complete(state, &cubin, &bytes);
-  Compiled out;
-  if (status == kSuccess) out.cubin.assign(static_cast<const char*>(cubin), bytes);
-  driver_->link_destroy(state);
-  out.log = info.c_str();
+  const Status status = driver_->module_load(&module, ptx.c_str(), std::size(options), options, values);
   if (status != kSuccess) {
     failure = {"compile", fmt::format("{}\n{}", driver_->text(status), error.c_str()), is_sticky(status)};
-    return nullptr;
+    return false;
   }
-  return &compiled_.emplace(key, std::move(out)).first->second;
+  // Code that comes from the driver's cache has no remarks: those of its compilation stay.
+  std::string& log = logs_[sha256(ptx)];
+  if (info[0] != '\0') log = info.c_str();
+  return true;
+}
+
+std::string Card::compile_log(const std::string& ptx) const {
+  const auto known = logs_.find(sha256(ptx));
+  return known == logs_.end() ? "" : known->second;
 }
 
 std::optional<Loaded> Card::load(const KernelLaunch& launch, Failure& failure) {
-  const Compiled* code = compile(launch.ptx, failure);
-  if (code == nullptr) return std::nullopt;
   Loaded out;
-  if (const Status status = driver_->module_load(&out.module, code->cubin.data()); status != kSuccess) {
-    failure = {"compile", driver_->text(status), is_sticky(status)};
-    return std::nullopt;
-  }
+  if (!load_module(launch.ptx, out.module, failure)) return std::nullopt;
   const auto refused = [&](std::string kind, std::string message) {
     failure = {std::move(kind), std::move(message), false};
     unload(out);

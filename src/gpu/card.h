@@ -25,12 +25,6 @@ struct Failure {
 };
 using Outcome = std::optional<Failure>;  // empty: it happened
 
-// Machine code and what is known of it. One module is loaded from it as often as needed.
-struct Compiled {
-  std::string cubin;
-  std::string log;  // the driver's remarks
-};
-
 struct Loaded {
   ModuleHandle module = nullptr;
   FunctionHandle function = nullptr;
@@ -78,10 +72,11 @@ class Card {
   // Name, uuid, compute capability, sizes, versions.
   nlohmann::json facts() const;
 
-  // Compiles, or takes what was compiled from the same text before.
-  const Compiled* compile(const std::string& ptx, Failure& failure);
+  // Compiles and loads; a fresh module every time.
   std::optional<Loaded> load(const KernelLaunch& launch, Failure& failure);
   void unload(Loaded& loaded) const;
+  // The driver's remarks on a text that was loaded.
+  std::string compile_log(const std::string& ptx) const;
   // Registers, spills, shared memory, occupancy at the launch's block.
   nlohmann::json facts(const Loaded& loaded, const KernelLaunch& launch) const;
 
@@ -102,6 +97,7 @@ class Card {
  private:
   Card() = default;
   Outcome open_own_kernels();
+  bool load_module(const std::string& ptx, ModuleHandle& module, Failure& failure);
   Outcome start(FunctionHandle function, const std::uint32_t (&grid)[3], const std::uint32_t (&block)[3],
                 std::uint32_t shared, void** params) const;
 
@@ -110,7 +106,7 @@ class Card {
   Device device_ = 0;
   Stream stream_ = nullptr;
   bool has_virtual_memory_ = false;
-  std::map<std::string, Compiled> compiled_;  // by the PTX's sha256
+  std::map<std::string, std::string> logs_;  // by the PTX's sha256
   ModuleHandle own_ = nullptr;
   FunctionHandle scrub_ = nullptr, sweep_ = nullptr, nothing_ = nullptr;
 };

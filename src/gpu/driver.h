@@ -24,7 +24,6 @@ using FunctionHandle = struct FunctionTag*;
 using Graph = struct GraphTag*;
 using GraphExec = struct GraphExecTag*;
 using GraphNode = struct GraphNodeTag*;
-using LinkState = struct LinkTag*;
 struct TensorMapImage;
 using AllocationHandle = unsigned long long;
 
@@ -110,13 +109,8 @@ static_assert(sizeof(AllocationProperties) == 32 && sizeof(AccessDescriptor) == 
   X(memory_unmap, "cuMemUnmap", (DevicePtr address, std::size_t bytes))                                               \
   X(memory_access, "cuMemSetAccess",                                                                                  \
     (DevicePtr address, std::size_t bytes, const AccessDescriptor* access, std::size_t count))                        \
-  X(link_create, "cuLinkCreate_v2", (unsigned count, int* options, void** values, LinkState* state))                  \
-  X(link_add, "cuLinkAddData_v2",                                                                                     \
-    (LinkState state, int type, void* data, std::size_t bytes, const char* name, unsigned count, int* options,        \
-     void** values))                                                                                                  \
-  X(link_complete, "cuLinkComplete", (LinkState state, void** cubin, std::size_t* bytes))                             \
-  X(link_destroy, "cuLinkDestroy", (LinkState state))                                                                 \
-  X(module_load, "cuModuleLoadData", (ModuleHandle * module, const void* image))                                      \
+  X(module_load, "cuModuleLoadDataEx",                                                                                \
+    (ModuleHandle * module, const void* image, unsigned count, int* options, void** values))                          \
   X(module_unload, "cuModuleUnload", (ModuleHandle module))                                                           \
   X(module_function, "cuModuleGetFunction", (FunctionHandle * function, ModuleHandle module, const char* name))       \
   X(module_global, "cuModuleGetGlobal_v2",                                                                            \

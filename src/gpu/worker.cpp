@@ -59,7 +59,7 @@ Json run_compile(Card& card, const KernelLaunch& launch) {
   Json answer = {{"status", "done"},
                  {"facts", card.facts(*loaded, launch)},
                  {"param_bytes", loaded->param_bytes},
-                 {"log", card.compile(launch.ptx, failure)->log}};
+                 {"log", card.compile_log(launch.ptx)}};
   card.unload(*loaded);
   return answer;
 }

@@ -60,7 +60,6 @@ struct State {
   bool is_fresh = false;  // buffers were filled since a graph did its work
   double clock = 0;       // microseconds
   Graph captured;
-  std::string linked;
 } state;
 
 Function find_entry(const std::string& text, const std::string& name) {
@@ -167,19 +166,10 @@ int cuMemUnmap(std::uint64_t address, std::size_t bytes) {
   return ::mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE) == 0 ? kSuccess : kInvalid;
 }
 int cuMemSetAccess(std::uint64_t, std::size_t, const void*, std::size_t) { return kSuccess; }
-int cuLinkCreate_v2(unsigned, int*, void**, void** link) { return *link = &state, kSuccess; }
-int cuLinkAddData_v2(void*, int, void* data, std::size_t bytes, const char*, unsigned, int*, void**) {
-  state.linked.assign(static_cast<const char*>(data), bytes);
-  return state.linked.find("// fake: invalid") == std::string::npos ? kSuccess : kBadPtx;
-}
-int cuLinkComplete(void*, void** cubin, std::size_t* bytes) {
-  *cubin = state.linked.data();
-  *bytes = state.linked.size();
-  return kSuccess;
-}
-int cuLinkDestroy(void*) { return kSuccess; }
-int cuModuleLoadData(void** module, const void* image) {
-  *module = new Module{static_cast<const char*>(image), {}, {}};
+int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**) {
+  std::string text = static_cast<const char*>(image);
+  if (text.find("// fake: invalid") != std::string::npos) return kBadPtx;
+  *module = new Module{std::move(text), {}, {}};
   return kSuccess;
 }
 int cuModuleUnload(void* module) { return delete static_cast<Module*>(module), kSuccess; }
