@@ -65,7 +65,9 @@ std::string string_in(const nlohmann::json& object, const char* key) {
 
 Evidence evidence_of(const nlohmann::json& row) {
   Evidence out{string_in(row, "claim"),  string_in(row, "proof"), {},
-               string_in(row, "mutant"), string_in(row, "name"),  string_in(row, "code")};
+               string_in(row, "mutant"), string_in(row, "name"),  string_in(row, "code"),
+               string_in(row, "figure"), string_in(row, "at"),    0};
+  if (row.contains("value") && row["value"].is_number()) out.value = row["value"].get<double>();
   if (row.contains("shows") && row["shows"].is_array()) {
     for (const nlohmann::json& text : row["shows"]) {
       if (text.is_string()) out.shows.push_back(text.get<std::string>());
@@ -77,7 +79,8 @@ Evidence evidence_of(const nlohmann::json& row) {
 bool is_whole(const Evidence& evidence) {
   const bool is_proof = !evidence.proof.empty() && !evidence.shows.empty();
   const bool is_mutant = !evidence.mutant.empty() && !evidence.name.empty() && !evidence.code.empty();
-  return !evidence.claim.empty() && is_proof != is_mutant;
+  const bool is_figure = !evidence.figure.empty() && evidence.at.starts_with('/') && evidence.value > 0;
+  return !evidence.claim.empty() && int{is_proof} + int{is_mutant} + int{is_figure} == 1;
 }
 
 }  // namespace
@@ -127,8 +130,10 @@ bool read_entry(std::string_view name, std::string_view text, KnowledgeEntry& en
   if (entry.evidence.empty()) return miss("an entry has evidence", "");
   for (std::size_t i = 0; i < entry.evidence.size(); ++i) {
     if (is_whole(entry.evidence[i])) continue;
-    return miss("evidence is a claim with a `proof` and what it `shows`, or with a `mutant`, its `name` and `code`",
-                fmt::format("/evidence/{}", i));
+    return miss(
+        "evidence is a claim with a `proof` and what it `shows`, with a `mutant`, its `name` and `code`, or with a "
+        "`figure`, `at` what place of it and its `value`",
+        fmt::format("/evidence/{}", i));
   }
   return true;
 }

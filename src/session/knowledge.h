@@ -11,13 +11,15 @@
 
 namespace plumb::session {
 
-// What an entry rests on (knowledge/README.md has the kinds): a lowering that is proved and shows the idiom, or a
-// lowering broken in the way the entry warns of, and what plumb finds there.
+// What an entry rests on (knowledge/README.md has the kinds): a lowering that is proved and shows the idiom, a lowering
+// broken in the way the entry warns of, and what plumb finds there, or a figure that a result in results/ has.
 struct Evidence {
   std::string claim;  // in words
   std::string proof;  // "softmax/sm_89"; empty for a mutant
   std::vector<std::string> shows;
   std::string mutant, name, code;  // "softmax/sm_89", the mutant's name, the finding's code
+  std::string figure, at;          // "lowerings_sm_89.json", and where in it: "/rows/3/cold/us"
+  double value = 0;                // as the entry quotes it
 };
 
 // Whether what holds for `targets` ("all", "sm_80 and later", "sm_90a, sm_100a") holds for code for `target`; an empty

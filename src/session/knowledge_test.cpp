@@ -44,6 +44,16 @@ TEST(Knowledge, AnEntryReadsWithItsEvidence) {
   EXPECT_EQ(entry.evidence[0].shows, std::vector<std::string>{"shfl"});
 }
 
+TEST(Knowledge, AFigureIsEvidence) {
+  const std::string text = entry_text("figure = \"r.json\"\nat = \"/rows/0/us\"\nvalue = 2.93\n");
+  Findings findings;
+  KnowledgeEntry entry;
+  ASSERT_TRUE(read_entry("ring", text, entry, findings));
+  EXPECT_EQ(entry.evidence[0].figure, "r.json");
+  EXPECT_EQ(entry.evidence[0].at, "/rows/0/us");
+  EXPECT_DOUBLE_EQ(entry.evidence[0].value, 2.93);
+}
+
 TEST(Knowledge, AnEntryWithoutHeadTitleTargetsOrEvidenceIsRefused) {
   const std::string bad[] = {"# Ring\n",
                              "+++\ntargets = \"all\"\n+++\n\n# No evidence\n",
@@ -53,6 +63,9 @@ TEST(Knowledge, AnEntryWithoutHeadTitleTargetsOrEvidenceIsRefused) {
                              entry_text("proof = \"softmax/sm_89\"\n"),
                              entry_text("mutant = \"softmax/sm_89\"\nname = \"n\"\n"),
                              entry_text(std::string(kProof) + "mutant = \"m\"\nname = \"n\"\ncode = \"c\"\n"),
+                             entry_text("figure = \"r.json\"\nat = \"/rows/0/us\"\n"),
+                             entry_text("figure = \"r.json\"\nvalue = 3\n"),
+                             entry_text(std::string(kProof) + "figure = \"r.json\"\nat = \"/a\"\nvalue = 3\n"),
                              "+++\ntargets = \n+++\n# Not TOML\n"};
   for (const std::string& text : bad) {
     Findings findings;

@@ -49,10 +49,15 @@ Json entry_json(const KnowledgeEntry& entry, bool is_whole) {
   if (!is_whole) return out;
   out["text"] = entry.text;
   for (const Evidence& each : entry.evidence) {
-    out["evidence"].push_back(
-        each.mutant.empty()
-            ? Json{{"claim", each.claim}, {"proof", each.proof}}
-            : Json{{"claim", each.claim}, {"mutant", each.mutant}, {"broken", each.name}, {"finding", each.code}});
+    Json row = {{"claim", each.claim}};
+    if (!each.proof.empty()) {
+      row["proof"] = each.proof;
+    } else if (!each.mutant.empty()) {
+      row.update({{"mutant", each.mutant}, {"broken", each.name}, {"finding", each.code}});
+    } else {
+      row.update({{"figure", each.figure}, {"at", each.at}, {"value", each.value}});
+    }
+    out["evidence"].push_back(std::move(row));
   }
   return out;
 }
