@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/scratch.h"
 #include "gpu/codes.h"
+#include "gpu/statistics.h"
 #include "session/baseline_script.h"
 #include "session/process.h"
 
@@ -77,6 +78,8 @@ Json args_json(const task::Bound& bound) {
     Json row = {{"name", arg.name}, {"type", arg.type}};
     if (arg.is_tensor) {
       row["elements"] = arg.elements;
+      row["shape"] = arg.shape;
+      row["role"] = arg.role == task::Role::In ? "in" : arg.role == task::Role::Out ? "out" : "inout";
       row["init"] = arg.init;
       if (arg.init.starts_with("randint(") && arg.init.ends_with(')')) {
         const std::string inside = arg.init.substr(8, arg.init.size() - 9);
@@ -102,7 +105,8 @@ Json args_json(const task::Bound& bound) {
 
 Json plan_of(const task::Task& task, const task::Shape& shape, const BaselineOptions& options, Findings& findings) {
   Json configs = Json::array();
-  Json args;
+  Json args, sizes = Json::object();
+  for (const auto& [name, value] : shape.sizes) sizes[name] = value;
   for (const auto& config : product(full_space(task, options.space), options.most_configs, 1)) {
     std::map<std::string, task::Constant> overrides;
     for (const auto& [name, value] : config) {
@@ -124,7 +128,11 @@ Json plan_of(const task::Task& task, const task::Shape& shape, const BaselineOpt
                        {"num_warps", config.at("num_warps")},
                        {"num_stages", config.at("num_stages")}});
   }
+  const fs::path library = fs::absolute(task.folder / "library.py");
+  std::error_code error;
   return {{"file", fs::absolute(task.kernel_file).string()},
+          {"library", fs::is_regular_file(library, error) ? library.string() : ""},
+          {"sizes", std::move(sizes)},
           {"function", task.function},
           {"args", std::move(args)},
           {"configs", std::move(configs)},
@@ -150,6 +158,23 @@ Json ask_python(const Json& plan, const BaselineOptions& options, Findings& find
   return {{"status", "failed"}, {"message", result.is_timeout ? "python3 took too long" : "python3 said: " + tail}};
 }
 
+// The rounds as medians: the library's and the winner's time, and how many times as fast as the winner the library is.
+Json summary_of(const Json& library) {
+  if (!library.contains("rounds_ms")) return library;
+  std::vector<double> times, beside, ratios;
+  for (const Json& round : library["rounds_ms"]) {
+    times.push_back(round.at(0));
+    beside.push_back(round.at(1));
+    ratios.push_back(beside.back() / times.back());
+  }
+  const gpu::Interval ratio = gpu::median_interval(ratios, 1);
+  return {{"name", library.value("name", "")},
+          {"ms", gpu::median(times)},
+          {"baseline_ms", gpu::median(beside)},
+          {"speedup", {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}}},
+          {"rounds", ratios.size()}};
+}
+
 }  // namespace
 
 BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, const BaselineOptions& options) {
@@ -162,7 +187,12 @@ BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, 
   }
   Json hashed = plan;
   hashed.erase("file");
-  const std::string key = sha256(*source + hashed.dump()).substr(0, 12);
+  std::string texts = *source;
+  if (const std::string library = plan["library"]; !library.empty()) {
+    texts += read_file(library, out.findings).value_or("");
+  }
+  hashed.erase("library");
+  const std::string key = sha256(texts + hashed.dump()).substr(0, 12);
   std::string label = shape.label;
   std::replace_if(
       label.begin(), label.end(), [](char c) { return c == ',' || c == '=' || c == ' '; }, '_');
@@ -191,6 +221,7 @@ BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, 
   answer["task"] = task.name;
   answer["shape"] = shape.label;
   answer["ptx_sha256"] = sha256(ptx);
+  if (answer.contains("library")) answer["library"] = summary_of(answer["library"]);
   out.record = answer;
   if (write_file(base.string() + ".json", launch + "\n", out.findings) &&
       write_file(record, answer.dump(1) + "\n", out.findings)) {

@@ -32,7 +32,11 @@ struct BaselineOutcome {
   nlohmann::json record;  // what was tried, the winner, versions, card
 };
 
-// Kept under OUT/TASK/SHAPE-HASH.{ptx,json,record.json}; the hash covers the source, the shape, the space.
+// Where `library.py` lies beside the task, what it computes is timed beside the winner, in the same process, and
+// compared with it: `library` of the record (docs/task.md). A library that cannot be timed is no failure; the record
+// says why.
+//
+// Kept under OUT/TASK/SHAPE-HASH.{ptx,json,record.json}; the hash covers the sources, the shape, the space.
 BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, const BaselineOptions& options);
 
 }  // namespace plumb::session

@@ -219,6 +219,7 @@ class ShapeBench {
     const double rate = known_rate(out_.card.value("name", ""), shape_);
     if (rate > 0) report_.compute_share = report_.flops / seconds / rate;
     report_.raw = answer_;
+    read_library();
     flag(seconds, rate);
     const gpu::Interval& speedup = report_.cold.speedup;
     if (baseline_ == nullptr) report_.verdict = "no baseline";
@@ -226,6 +227,25 @@ class ShapeBench {
     else if (speedup.low > kFaster) report_.verdict = "faster";
     else if (speedup.high < kSlower) report_.verdict = "slower";
     else report_.verdict = "no measurable difference";
+  }
+
+  // What `plumb baseline` kept beside the baseline's PTX. Both are cold there; the two ratios are multiplied.
+  void read_library() {
+    if (baseline_ == nullptr) return;
+    std::filesystem::path record = baseline_->module->source->name();
+    record.replace_extension(".record.json");
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(record, error)) return;
+    const auto text = read_file(record, out_.findings);
+    const Json kept = Json::parse(text.value_or(""), nullptr, false);
+    if (!kept.is_object() || kept.value("ptx_sha256", "") != out_.baseline_sha256) return;
+    const Json library = kept.value("library", Json::object());
+    if (!library.contains("speedup")) return;
+    report_.library = library.value("name", "a library");
+    report_.library_ns = library.value("ms", 0.0) * 1e6;
+    const auto part = [&](const char* key) { return library["speedup"].value(key, 1.0); };
+    const gpu::Interval& speedup = report_.cold.speedup;
+    report_.library_speedup = {speedup.value / part("value"), speedup.low / part("high"), speedup.high / part("low")};
   }
 
   void flag(double seconds, double rate) {

@@ -46,8 +46,12 @@ struct BenchShape {
   double bandwidth_share = 0, compute_share = 0;  // of the measured copy, of the card's known rate
   double empty_launch_ns = 0, copy_bytes_per_second = 0;
   unsigned sets = 0, launches_per_sample = 0;
-  std::string verdict;  // "faster", "slower", "no measurable difference", or why there is none
-  nlohmann::json raw;   // all samples, in ns
+  // A vendor's library that was timed beside the baseline when that was made; its name is empty where none was.
+  std::string library;
+  double library_ns = 0;
+  gpu::Interval library_speedup;  // of the candidate over it: through the baseline
+  std::string verdict;            // "faster", "slower", "no measurable difference", or why there is none
+  nlohmann::json raw;             // all samples, in ns
 };
 
 struct BenchOutcome {

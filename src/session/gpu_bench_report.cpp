@@ -49,6 +49,9 @@ Json to_json(const BenchOutcome& outcome) {
                       {"sets", shape.sets},
                       {"launches_per_sample", shape.launches_per_sample},
                       {"raw", shape.raw}});
+    if (shape.library.empty()) continue;
+    shapes.back()["library"] = {
+        {"name", shape.library}, {"ns", shape.library_ns}, {"speedup", to_json(shape.library_speedup)}};
   }
   return {
       {"holds", outcome.holds()},
@@ -87,6 +90,12 @@ std::string to_text(const BenchOutcome& outcome, bool colour) {
           fmt::format("; {:.0f} TFLOP/s, {:.0f}% of the card's", shape.teraflops_per_second, 100 * shape.compute_share);
     }
     out += fmt::format("; {} to {} MHz\n", shape.cold.least_mhz, shape.cold.most_mhz);
+    if (!shape.library.empty()) {
+      out +=
+          fmt::format("    {:.4f} times as fast as {} ({:.4f} to {:.4f}), which took {:.2f} us beside the baseline\n",
+                      shape.library_speedup.value, shape.library, shape.library_speedup.low, shape.library_speedup.high,
+                      shape.library_ns * 1e-3);
+    }
   }
   out += fmt::format("{} on {}: {} shapes, {:.1f} s\n", outcome.holds() ? "holds" : "does not hold",
                      outcome.card.value("name", "the card"), outcome.shapes.size(), outcome.seconds);

@@ -8,9 +8,12 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "base/hash.h"
 #include "base/scratch.h"
 #include "gpu/job.h"
 #include "gpu/process.h"
@@ -175,11 +178,16 @@ Ended run(const std::string& arguments) {
 // A candidate file for suite/vector_add that the fake driver plays as `word`.
 class Candidate {
  public:
-  explicit Candidate(const std::string& word) : path_((scratch_.path() / ("fake_" + word + ".ptx")).string()) {
-    std::ofstream(path_) << "//! entry = \"add\"\n//! grid = [\"cdiv(n, 256)\"]\n//! block = [256]\n"
+  explicit Candidate(const std::string& word) : path_((scratch_.path() / "fake.ptx").string()) {
+    std::ostringstream text;
+    text << "//! entry = \"add\"\n//! grid = [\"cdiv(n, 256)\"]\n//! block = [256]\n"
                             "//! params = [\"x_ptr\", \"y_ptr\", \"out_ptr\", \"n\"]\n"
                          << ptx(word);
+    text_ = text.str();
+    std::ofstream(path_) << text_;
   }
+  const std::string& path() const { return path_; }
+  const std::string& text() const { return text_; }
   std::string arguments(const std::string& command) const {
     return command + " " + PLUMB_SOURCE_DIR + "/suite/vector_add " + path_ + " --driver " + FAKE_DRIVER;
   }
@@ -187,6 +195,7 @@ class Candidate {
  private:
   const Scratch scratch_;
   const std::string path_;
+  std::string text_;
 };
 
 TEST(TestCommand, HoldsForTheSumAndRejectsEachDefectForItsReason) {
@@ -228,6 +237,25 @@ TEST(BenchCommand, JudgesWhatTheTimedLaunchesLeft) {
   EXPECT_EQ(bench.code, 1);
   ASSERT_EQ(answer["findings"].size(), 1u) << bench.output;
   EXPECT_EQ(answer["findings"][0]["code"], "gpu.timed-wrong");
+}
+
+TEST(BenchCommand, SaysHowFastTheCandidateIsAgainstTheLibraryThatWasTimedBesideTheBaseline) {
+  const Candidate candidate("add\n// fake-us: 20"), baseline("add\n// fake-us: 40");
+  const auto arguments = [&] {
+    return candidate.arguments("bench") + " --baseline " + baseline.path() + " --shape n=1000 --seconds 0.05 --json";
+  };
+  EXPECT_FALSE(Json::parse(run(arguments()).output, nullptr, false)["shapes"][0].contains("library"));
+  // The library took an eighth of the baseline's time then: a quarter of the candidate's.
+  const Json record = {
+      {"ptx_sha256", sha256(baseline.text())},
+      {"library", {{"name", "cuSomething"}, {"ms", 0.005}, {"speedup", {{"value", 8}, {"low", 4}, {"high", 10}}}}}};
+  std::ofstream(std::filesystem::path(baseline.path()).replace_extension(".record.json")) << record;
+  const Json library = Json::parse(run(arguments()).output, nullptr, false)["shapes"][0]["library"];
+  EXPECT_EQ(library["name"], "cuSomething");
+  EXPECT_DOUBLE_EQ(library["ns"].get<double>(), 5000);
+  EXPECT_NEAR(library["speedup"]["value"].get<double>(), 2.0 / 8, 1e-3);
+  EXPECT_NEAR(library["speedup"]["low"].get<double>(), 2.0 / 10, 1e-3);
+  EXPECT_NEAR(library["speedup"]["high"].get<double>(), 2.0 / 4, 1e-3);
 }
 
 }  // namespace
