@@ -21,6 +21,9 @@ constexpr std::size_t kMostErrorBytes = 1 << 16, kMostShown = 400;
 constexpr double kLongestWait = 900;
 constexpr std::size_t kBytesPerToken = 4;  // where a server does not count
 
+// Too many requests, or a service that has no room: true of every lane of the run.
+bool is_limit(int status) { return status == 429 || status == 529; }
+
 bool is_good(int status) { return status >= 200 && status < 300; }
 
 // What an error's body says, in a line.
@@ -181,6 +184,7 @@ bool Chat::wait(double seconds) const {
 
 std::optional<Turn> Chat::next(Findings& findings) {
   for (unsigned tries = 1;; ++tries) {
+    if (!wait(config_.limit->take(Clock::now()))) return std::nullopt;
     const auto begin = Clock::now();
     Try attempt = ask();
     const std::chrono::duration<double> took = Clock::now() - begin;
@@ -210,6 +214,7 @@ std::optional<Turn> Chat::next(Findings& findings) {
     const bool is_last = !attempt.may_again || tries >= config_.most_tries || pause > kLongestWait;
     event["gives_up"] = is_last;
     if (!is_last) event["wait_seconds"] = pause;
+    if (!is_last && is_limit(attempt.response.status)) config_.limit->hold(Clock::now(), pause);
     if (surroundings_.record) surroundings_.record(std::move(event));
     if (is_last) {
       std::string message = fmt::format("{} after {} tries", attempt.reason, tries);

@@ -12,6 +12,7 @@
 #include "agent/budget.h"
 #include "agent/http.h"
 #include "agent/provider.h"
+#include "agent/retry.h"
 #include "agent/sse.h"
 
 namespace plumb::agent {
@@ -26,6 +27,7 @@ struct ChatConfig {
   double quiet_seconds = 300;          // without a byte from the server
   double all_seconds = 3600;           // for one answer
   unsigned most_tries = 6;
+  std::shared_ptr<RateLimit> limit = std::make_shared<RateLimit>();  // of all conversations that copy this
 };
 
 struct Result {

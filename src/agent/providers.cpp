@@ -11,7 +11,9 @@ bool complete(std::string_view name, const ServiceEnvironment& environment, Chat
   const bool is_anthropic = name == "anthropic";
   if (!is_anthropic && name != "openai") {
     findings.add(kProviderUnknown, fmt::format("there is no provider `{}`", name)).hint =
-        "there are: replay, anthropic, openai (and servers that speak like it, with --base-url)";
+        "there are: replay, anthropic, openai (and servers that speak like it, with --base-url); an agent outside "
+        "drives "
+        "`plumb mcp`";
     return false;
   }
   if (config.model.empty()) {

@@ -67,6 +67,25 @@ TEST(Retry, TakesTheServersWordFirst) {
   }
 }
 
+TEST(RateLimit, PlacesAreApartAndWaitForWhomTheServerHeld) {
+  const RateLimit::Clock::time_point begin{};
+  const auto after = [&](double seconds) {
+    return begin + std::chrono::duration_cast<RateLimit::Clock::duration>(std::chrono::duration<double>(seconds));
+  };
+  RateLimit limit(30);
+  EXPECT_DOUBLE_EQ(limit.take(begin), 0);
+  EXPECT_DOUBLE_EQ(limit.take(begin), 2) << "of another lane";
+  EXPECT_DOUBLE_EQ(limit.take(after(1)), 3);
+  EXPECT_DOUBLE_EQ(limit.take(after(10)), 0) << "what was not used is not saved up";
+  limit.hold(after(10), 5);
+  EXPECT_DOUBLE_EQ(limit.take(after(11)), 4);
+  limit.hold(after(11), 1);
+  EXPECT_DOUBLE_EQ(limit.take(after(11)), 6) << "a shorter hold moves nothing";
+  RateLimit none;
+  EXPECT_DOUBLE_EQ(none.take(begin), 0);
+  EXPECT_DOUBLE_EQ(none.take(begin), 0);
+}
+
 TEST(Http, AKeyTravelsProtectedOrNotAtAll) {
   for (const char* url : {"https://example.org", "http://localhost:8080/v1", "http://127.0.0.1", "http://[::1]:80/"}) {
     EXPECT_TRUE(is_private(url)) << url;

@@ -68,4 +68,16 @@ double wait_seconds(const HttpResponse& response, unsigned tries, std::time_t no
   return wait * (1 - 0.25 * static_cast<double>(chance % 1024) / 1024);
 }
 
+double RateLimit::take(Clock::time_point now) {
+  const std::lock_guard hold(mutex_);
+  const Clock::time_point at = std::max(now, next_);
+  next_ = at + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap_));
+  return std::chrono::duration<double>(at - now).count();
+}
+
+void RateLimit::hold(Clock::time_point now, double seconds) {
+  const std::lock_guard hold(mutex_);
+  next_ = std::max(next_, now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+}
+
 }  // namespace plumb::agent

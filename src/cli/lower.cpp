@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 struct LowerArguments {
   std::string task, target, provider = "replay", log, out, budget, prices, progress = "auto";
   unsigned lanes = 1;
+  double rate = 0;
   std::uint64_t patience = 24;
   bool is_resume = false;
   Beginning beginning;
@@ -118,6 +119,7 @@ std::vector<std::unique_ptr<agent::Provider>> make_providers(const LowerArgument
     return out;
   }
   agent::ChatConfig chat = arguments.chat;
+  chat.limit = std::make_shared<agent::RateLimit>(arguments.rate);
   if (!set_live(arguments, options, chat, findings)) return out;
   for (unsigned lane = 0; lane < options.lanes; ++lane) out.push_back(agent::make_live(arguments.provider, chat));
   return out;
@@ -184,6 +186,8 @@ void add_lower(CLI::App& app, Context& context) {
   command->add_option("--timeout", chat.quiet_seconds, "seconds without a byte from the server; default 300")
       ->check(CLI::Range(1.0, 86400.0));
   command->add_option("--tries", chat.most_tries, "of one request")->check(CLI::Range(1, 100));
+  command->add_option("--rate", arguments->rate, "requests a minute, of all lanes together; default: as many as come")
+      ->check(CLI::Range(0.001, 1e6));
   command->add_option("--progress", arguments->progress, "show what happens: auto (on a terminal), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   add_json(*command, context);

@@ -349,6 +349,38 @@ def test_lanes_work_side_by_side_and_share_what_is_accepted():
         accepted(replay(wire, wire + "-again"), wire + "-again")
 
 
+def test_what_the_server_asks_one_lane_to_wait_all_lanes_wait():
+    began, held = {}, []
+    with Peer("anthropic", [], rest=lambda handler: answer(handler)) as peer:
+        def answer(handler):
+            now, lane = time.monotonic(), "number 2" in json.dumps(handler.asked)
+            began.setdefault(lane, []).append(now)
+            if not lane and not held:
+                time.sleep(0.3)  # the other lane has had its first answer by then
+                held.append(time.monotonic())
+                return handler.refuse(429, {"error": {"message": "slow down"}}, retry_after=2)
+            turns = sum(1 for message in handler.asked["messages"] if message["role"] == "assistant")
+            if lane and not held:
+                time.sleep(0.6)
+            handler.stream(stream_text("anthropic", ([["Hm.", call("isa", {"query": "add"})]] * 40 if lane else good_steps())[turns]))
+        accepted(lower(peer, "--lanes", "2"))
+    later = [moment for moments in began.values() for moment in moments if moment > held[0]]
+    assert min(later) - held[0] > 1.9, (held, began)
+    assert began[True][1] > held[0], "the other lane was in the middle of its run"
+
+
+def test_requests_keep_to_the_rate_that_was_asked_for():
+    moments = []
+    with Peer("openai", [], rest=lambda handler: answer(handler)) as peer:
+        def answer(handler):
+            moments.append(time.monotonic())
+            turns = sum(1 for message in handler.asked["messages"] if message["role"] == "assistant")
+            handler.stream(stream_text("openai", good_steps()[turns]))
+        accepted(lower(peer, "--rate", "60"))
+    gaps = [b - a for a, b in zip(moments, moments[1:])]
+    assert len(gaps) >= 2 and min(gaps) > 0.9, gaps
+
+
 def test_a_run_from_given_ptx_says_so():
     write("seed.ptx", GOOD)
     with Peer("openai", [[call("read_candidate", {"last_line": 3})], [PROVE]]) as peer:
