@@ -6,8 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -126,7 +125,6 @@ bool McpRun::begin_or_resume(Findings& findings) {
     for (const Event& event : log->events) {
       calls_ += event.value["event"] == "call" ? 1 : 0;
       has_given = has_given || event.value["event"] == "given";
-      before_ = std::max(before_, event.value.value("at", 0.0));
     }
     if (!restore(*session_, *log, final_text_, findings)) return false;
   }
@@ -143,16 +141,9 @@ bool McpRun::begin_with_given(Findings& findings) {
     return false;
   }
   const Json event = given_event(*options_.given, session_->default_file());
-  return record(event, findings) && take_given(*session_, event, final_text_, findings);
-}
-
-// As `plumb lower` does: every event with the seconds of the run so far.
-bool McpRun::record(Json event, Findings& findings) {
-  const double seconds = before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  event["at"] = std::round(seconds * 1e3) / 1e3;
   if (!append_event(log_, event, findings)) return false;
   if (options_.watch) options_.watch(event);
-  return true;
+  return take_given(*session_, event, final_text_, findings);
 }
 
 Json McpRun::describe_tools() {
@@ -267,13 +258,14 @@ void McpRun::carry_out(McpCall& call) {
       event["output"] = reply.output;
       event["is_answer"] = reply.is_answer;
     }
-    if (!record(std::move(event), findings)) reply = session::Reply{false, {{"findings", to_json(findings)}}};
+    if (!append_event(log_, event, findings)) reply = session::Reply{false, {{"findings", to_json(findings)}}};
+    if (options_.watch) options_.watch(event);
   }
   if (is_cancelled) {
     judged_sha256_.clear();
     return leave(call.cancelled);
   }
-  final_text_.remember(*session_, {call.tool, call.input}, reply);
+  final_text_.remember(*session_, call.tool, reply);
   publish();
   {
     const std::lock_guard hold(mutex_);
@@ -286,9 +278,10 @@ session::Reply McpRun::note(const Json& input) {
   Findings findings;
   const RunTool* tool = find_run_tool("note");
   if (!session::conforms(input, Json::parse(tool->schema), findings) ||
-      !record({{"event", "message"}, {"role", "model"}, {"text", input["text"]}}, findings)) {
+      !log_message(log_, input["text"].get_ref<const std::string&>(), findings)) {
     return {false, {{"findings", to_json(findings)}}};
   }
+  if (options_.watch) options_.watch({{"event", "message"}, {"role", "model"}, {"text", input["text"]}});
   return {true, {{"is_noted", true}}};
 }
 

@@ -10,8 +10,6 @@
 #include "agent/codes.h"
 #include "agent/run_log.h"
 #include "base/file.h"
-#include "session/schema.h"
-#include "session/tool.h"
 
 namespace plumb::agent {
 namespace {
@@ -43,10 +41,7 @@ std::vector<std::filesystem::path> write_proposals(const std::filesystem::path& 
   for (const Event& event : run->events) {
     const Json& call = event.value;
     if (call["event"] != "call" || call["tool"] != "propose" || !call.value("is_answer", false)) continue;
-    const Json& input = call["input"];
-    Findings unfit;
-    if (session::conforms(input, Json::parse(session::find_tool("propose")->schema), unfit))
-      proposals[input["name"].get<std::string>()] = input;
+    proposals[call["input"]["name"].get<std::string>()] = call["input"];
   }
   for (const auto& [name, proposal] : proposals) {
     std::string missing;

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/file.h"
 #include "machine/dispatch.h"
 #include "ptx/form.h"
 #include "ptx/isa.h"
+#include "ptx/module.h"
 
 namespace plumb::cli {
 namespace {
@@ -41,10 +43,30 @@ std::map<ptx::Form, unsigned> count_vectors(const std::string& folder) {
   return out;
 }
 
+// The forms in kernels that have a certificate.
+std::set<ptx::Form> proved_forms(const std::string& folder) {
+  constexpr std::string_view kCertificate = ".proof.json";
+  std::set<ptx::Form> out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(kCertificate)) continue;
+    Findings findings;
+    const SourcePtr source = read_source(path.substr(0, path.size() - kCertificate.size()) + ".ptx", findings);
+    const auto module = source ? ptx::load(source, findings) : std::nullopt;
+    if (!module) continue;
+    for (const ptx::Function& function : (*module)->functions) {
+      for (const ptx::Instr& instr : function.instrs) out.insert(instr.form);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
-std::vector<CoverageRow> coverage(const std::string& vectors_folder) {
+std::vector<CoverageRow> coverage(const std::string& vectors_folder, const std::string& proofs_folder) {
   const std::map<ptx::Form, unsigned> vectors = count_vectors(vectors_folder);
+  const std::set<ptx::Form> proved = proved_forms(proofs_folder);
   std::vector<CoverageRow> out;
   for (std::size_t i = 0; i < ptx::forms().size(); ++i) {
     const auto form = static_cast<ptx::Form>(i);
@@ -55,6 +77,7 @@ std::vector<CoverageRow> coverage(const std::string& vectors_folder) {
     row.lines = summary.lines;
     row.since = summary.since;
     row.unmodelled = machine::unmodelled_reason(form);
+    row.is_proved = proved.contains(form);
     if (const auto found = vectors.find(form); found != vectors.end()) row.vectors = found->second;
     out.push_back(std::move(row));
   }
@@ -64,17 +87,23 @@ std::vector<CoverageRow> coverage(const std::string& vectors_folder) {
 std::string coverage_page(const std::vector<CoverageRow>& rows) {
   const auto count = [&](auto&& holds) { return std::count_if(rows.begin(), rows.end(), holds); };
   std::string out =
-      "# Coverage\n\nWritten by `plumb isa --coverage --vectors tests/vectors`. Every form below is read, printed and "
-      "validated; `lines` counts its\nsyntax lines. `executed` says whether the machine runs it, and what is missing "
-      "where it does not. `vectors` counts results from\nhardware that a test compares.\n\n";
-  out += fmt::format("{} forms, {} executed, {} with hardware vectors.\n\n", rows.size(),
+      "# Coverage\n\nWritten by `plumb isa --coverage --vectors tests/vectors --proofs suite`. `parsed` and "
+      "`validated` "
+      "hold for every row of the table;\n`lines` counts its syntax lines. `executed` says whether the machine runs it, "
+      "and "
+      "what is missing where it does not. `proved`: a\nlowering of `suite/` with a certificate uses it. `vectors` "
+      "counts "
+      "results from hardware that a test compares.\n\n";
+  out += fmt::format("{} forms, {} executed, {} in proved kernels, {} with hardware vectors.\n\n", rows.size(),
                      count([](const CoverageRow& row) { return row.unmodelled.empty(); }),
+                     count([](const CoverageRow& row) { return row.is_proved; }),
                      count([](const CoverageRow& row) { return row.vectors != 0; }));
-  out += "| form | instructions | lines | since | executed | vectors |\n| --- | --- | --- | --- | --- | --- |\n";
+  out += "| form | instructions | lines | since | parsed | validated | executed | proved | vectors |\n";
+  out += "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const CoverageRow& row : rows) {
-    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", row.form, fmt::join(row.opcodes, ", "), row.lines,
-                       row.since, row.unmodelled.empty() ? "yes" : "no: " + row.unmodelled,
-                       row.vectors == 0 ? std::string() : std::to_string(row.vectors));
+    out += fmt::format("| {} | {} | {} | {} | yes | yes | {} | {} | {} |\n", row.form, fmt::join(row.opcodes, ", "),
+                       row.lines, row.since, row.unmodelled.empty() ? "yes" : "no: " + row.unmodelled,
+                       row.is_proved ? "yes" : "", row.vectors == 0 ? std::string() : std::to_string(row.vectors));
   }
   return out;
 }

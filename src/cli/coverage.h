@@ -13,11 +13,13 @@ struct CoverageRow {
   unsigned lines = 0;      // syntax lines that are read and validated
   std::string since;       // "PTX 7.0, sm_80 or later"
   std::string unmodelled;  // why the machine does not execute it; empty: it does
+  bool is_proved = false;  // a kernel with a certificate uses it
   unsigned vectors = 0;    // hardware vectors
 };
 
-// `vectors_folder` holds *.vec files; empty: vectors are not counted.
-std::vector<CoverageRow> coverage(const std::string& vectors_folder);
+// `vectors_folder` holds *.vec files, and somewhere below `proofs_folder` lie certificates NAME.proof.json beside
+// NAME.ptx; empty: they are not counted.
+std::vector<CoverageRow> coverage(const std::string& vectors_folder, const std::string& proofs_folder);
 std::string coverage_page(const std::vector<CoverageRow>& rows);  // Markdown
 
 }  // namespace plumb::cli

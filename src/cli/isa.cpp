@@ -32,8 +32,8 @@ void run_isa(Context& context, const std::string& query) {
   refuse(context, findings);
 }
 
-void run_coverage(Context& context, const std::string& vectors) {
-  const std::vector<CoverageRow> rows = coverage(vectors);
+void run_coverage(Context& context, const std::string& vectors, const std::string& proofs) {
+  const std::vector<CoverageRow> rows = coverage(vectors, proofs);
   nlohmann::json forms = nlohmann::json::array();
   for (const CoverageRow& row : rows) {
     forms.push_back({{"form", row.form},
@@ -41,6 +41,7 @@ void run_coverage(Context& context, const std::string& vectors) {
                      {"lines", row.lines},
                      {"since", row.since},
                      {"executed", row.unmodelled.empty()},
+                     {"proved", row.is_proved},
                      {"vectors", row.vectors}});
     if (!row.unmodelled.empty()) forms.back()["missing"] = row.unmodelled;
   }
@@ -50,7 +51,7 @@ void run_coverage(Context& context, const std::string& vectors) {
 struct IsaArguments {
   std::vector<std::string> words;
   bool is_coverage = false;
-  std::string vectors;
+  std::string vectors, proofs;
 };
 
 }  // namespace
@@ -61,9 +62,10 @@ void add_isa(CLI::App& app, Context& context) {
   CLI::Option* query = command->add_option("QUERY", arguments->words, "an opcode, and some of its modifiers");
   command->add_flag("--coverage", arguments->is_coverage, "every form, and what plumb does with it")->excludes(query);
   command->add_option("--vectors", arguments->vectors, "with --coverage: the folder of hardware vectors to count");
+  command->add_option("--proofs", arguments->proofs, "with --coverage: the folder whose certificates count");
   add_json(*command, context);
   command->callback([arguments, &context] {
-    if (arguments->is_coverage) return run_coverage(context, arguments->vectors);
+    if (arguments->is_coverage) return run_coverage(context, arguments->vectors, arguments->proofs);
     if (arguments->words.empty()) throw CLI::RequiredError("QUERY");
     run_isa(context, fmt::format("{}", fmt::join(arguments->words, " ")));
   });

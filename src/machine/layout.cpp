@@ -231,11 +231,16 @@ void Decoder::place_dynamic_shared() {
   }
 }
 
+// A declaration gives way to its definition; of two variables of one name in different scopes it is not known which.
 const VariablePlace* Decoder::place_of(std::string_view symbol) const {
+  const VariablePlace *declared = nullptr, *defined = nullptr;
   for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
-    if (module_.variables[id].name == symbol && layout_.variables[id].is_placed) return &layout_.variables[id];
+    if (module_.variables[id].name != symbol || !layout_.variables[id].is_placed) continue;
+    const VariablePlace*& to = module_.variables[id].is_extern ? declared : defined;
+    if (to != nullptr && !module_.variables[id].is_extern) return nullptr;
+    to = &layout_.variables[id];
   }
-  return nullptr;
+  return defined != nullptr ? defined : declared;
 }
 
 // An image with an address that nothing here fixes (of a function, of a variable without a place) would be wrong: its

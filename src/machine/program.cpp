@@ -62,6 +62,9 @@ Dim3 cluster_shape(const ptx::Function& entry, const Launch& launch) {
 // What is wrong with a launch's clusters; empty when nothing is.
 std::string cluster_error(const ptx::Module& module, const ptx::Function& entry, const Launch& launch) {
   constexpr int kFirstTarget = 90;
+  if (std::find(entry.pragmas.begin(), entry.pragmas.end(), ".blocksareclusters") != entry.pragmas.end()) {
+    return "a grid of clusters, as `.blocksareclusters` of `" + entry.name + "` wants; plumb launches grids of blocks";
+  }
   const Dim3 shape = cluster_shape(entry, launch);
   const auto& required = entry.reqnctapercluster;
   if (shape.x == 0 || shape.y == 0 || shape.z == 0 || shape.x > kMaxClusterSize || shape.y > kMaxClusterSize ||

@@ -3,65 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ptx/codes.h"
 #include "ptx/space.h"
 #include "ptx/special.h"
+#include "ptx/type_fit.h"
 
 namespace plumb::ptx {
 namespace {
 
-// What an operand's type may be compared by (PTX ISA, "Operand type checking").
-enum class Class : std::uint8_t { Bits, Int, Real, Packed, Pred };
-
-Class class_of(Type type) {
-  switch (type) {
-    case Type::b8:
-    case Type::b16:
-    case Type::b32:
-    case Type::b64:
-    case Type::b128:
-      return Class::Bits;
-    case Type::u8:
-    case Type::u16:
-    case Type::u32:
-    case Type::u64:
-    case Type::s8:
-    case Type::s16:
-    case Type::s32:
-    case Type::s64:
-      return Class::Int;
-    case Type::f16:
-    case Type::f32:
-    case Type::f64:
-      return Class::Real;
-    case Type::pred:
-      return Class::Pred;
-    default:
-      return Class::Packed;
-  }
-}
-
-// A `.f16x2` register is `.b32` to the assembler, but not where `.f32` or a pair of `.bf16` is meant.
-bool goes_with(Type reg, Type type, bool allows_wider) {
-  if (reg == Type::f16x2) {
-    if (class_of(type) == Class::Real || type == Type::bf16x2) return false;
-    reg = Type::b32;
-  }
-  const Class own = class_of(reg), wanted = class_of(type);
-  if (own == Class::Pred || wanted == Class::Pred) return own == wanted;
-  const unsigned size = byte_size(type), reg_size = byte_size(reg);
-  if (reg_size != size && !(reg_size > size && allows_wider)) return false;
-  switch (wanted) {
-    case Class::Bits:
-      return true;
-    case Class::Int:
-      return own == Class::Int || own == Class::Bits;
-    case Class::Real:
-      return reg == type || own == Class::Bits;
-    default:
-      return own == Class::Bits;
-  }
-}
+constexpr auto kNoLabel = "a call through a register ends with the label of a prototype or of its targets";
 
 class OperandMatch {
  public:
@@ -116,47 +68,59 @@ class OperandMatch {
       if (!is_fit) return Mismatch{&kOperandKind, "`call` takes a function and lists in parentheses", operand.span, 0};
     }
     if (instr_.operands.empty()) return Mismatch{&kOperandCount, "`call` names no function", instr_.opcode_span, 0};
-    const Function* callee = nullptr;
-    const Operand *results = nullptr, *arguments = nullptr;
-    const auto is_list = [](const Operand& operand) { return operand.kind == Operand::Kind::List; };
-    const std::size_t at = is_list(instr_.operands[0]) ? 1 : 0;  // of the function
-    const std::size_t next = at + 1 < instr_.operands.size() && is_list(instr_.operands[at + 1]) ? at + 2 : at + 1;
-    const bool is_direct = at < instr_.operands.size() && instr_.operands[at].kind == Operand::Kind::Function;
-    if (next + (is_direct ? 0 : 1) != instr_.operands.size()) {
-      return Mismatch{&kOperandCount,
-                      is_direct ? "a call ends with its arguments"
-                                : "a call through a register ends with the label of a prototype or of its targets",
-                      instr_.opcode_span, 0};
+    const std::vector<Operand>& all = instr_.operands;
+    const auto [at, next] = call_places();
+    const bool is_direct = at < all.size() && all[at].kind == Operand::Kind::Function;
+    if (next + (is_direct ? 0 : 1) != all.size()) {
+      return Mismatch{&kOperandCount, is_direct ? "a call ends with its arguments" : kNoLabel, instr_.opcode_span, 0};
     }
-    if (!is_direct && (instr_.operands[at].kind != Operand::Kind::Reg || is_list(instr_.operands.back()))) {
-      return Mismatch{&kOperandKind, "`call` takes a function, or a register and a label", instr_.operands[at].span, 0};
+    if (!is_direct && (all[at].kind != Operand::Kind::Reg || all.back().kind == Operand::Kind::List)) {
+      return Mismatch{&kOperandKind, "`call` takes a function, or a register and a label", all[at].span, 0};
     }
-    for (const Operand& operand : instr_.operands) {
-      if (operand.kind == Operand::Kind::List) (callee != nullptr ? arguments : results) = &operand;
-      if (operand.kind != Operand::Kind::Function) continue;
-      const auto found = std::find_if(module_.functions.begin(), module_.functions.end(),
-                                      [&](const Function& one) { return one.name == operand.symbol; });
-      // An unknown function may be a prototype's label, and one that calls itself is not in the list yet.
-      if (found == module_.functions.end()) return std::nullopt;
-      callee = &*found;
+    if (!is_direct) {
+      if (all.back().kind == Operand::Kind::Label) return std::nullopt;  // the parser holds it to the prototypes
+      return Mismatch{&kOperandKind, kNoLabel, all.back().span, 0};
     }
-    if (callee == nullptr) return std::nullopt;
-    if (auto mismatch = passed(callee->results, results, true)) return mismatch;
-    return passed(callee->parameters, arguments, false);
+    const auto callee = std::find_if(module_.functions.begin(), module_.functions.end(),
+                                     [&](const Function& one) { return one.name == all[at].symbol; });
+    if (callee == module_.functions.end()) return std::nullopt;  // `vprintf` needs no declaration
+    if (callee->is_entry) return Mismatch{&kOperandKind, "a kernel is not called", all[at].span, 0};
+    return held_to(variables(callee->results), variables(callee->parameters));
   }
 
-  std::optional<Mismatch> passed(const std::vector<VarId>& formal, const Operand* list, bool is_result) const {
+  // Where a call's function stands, and what follows its arguments.
+  std::pair<std::size_t, std::size_t> call_places() const {
+    const auto is_list = [&](std::size_t i) {
+      return i < instr_.operands.size() && instr_.operands[i].kind == Operand::Kind::List;
+    };
+    const std::size_t at = is_list(0) ? 1 : 0;
+    return {at, is_list(at + 1) ? at + 2 : at + 1};
+  }
+
+  std::optional<Mismatch> held_to(const std::vector<Variable>& results, const std::vector<Variable>& parameters) const {
+    const auto [at, next] = call_places();
+    const std::vector<Operand>& all = instr_.operands;
+    std::optional<Mismatch> mismatch = passed(results, at == 1 ? &all[0] : nullptr, true);
+    return mismatch ? mismatch : passed(parameters, next == at + 2 ? &all[at + 1] : nullptr, false);
+  }
+
+  std::vector<Variable> variables(const std::vector<VarId>& ids) const {
+    std::vector<Variable> out(ids.size());
+    std::transform(ids.begin(), ids.end(), out.begin(), [&](VarId id) { return module_.variables[id]; });
+    return out;
+  }
+
+  std::optional<Mismatch> passed(const std::vector<Variable>& formal, const Operand* list, bool is_result) const {
     const std::size_t count = list == nullptr ? 0 : list->elements.size();
     if (count != formal.size()) {
-      return Mismatch{&kOperandCount,
-                      fmt::format("the call has {} {} and the function {}", count, is_result ? "results" : "arguments",
-                                  formal.size()),
+      const char* const what = is_result ? "results" : "arguments";
+      return Mismatch{&kOperandCount, fmt::format("the call has {} {} and the function {}", count, what, formal.size()),
                       list == nullptr ? instr_.opcode_span : list->span, 0};
     }
     OperandSpec wanted;
     wanted.is_dest = wanted.allows_sink = is_result;
     for (std::size_t i = 0; i < count; ++i) {
-      const Variable& parameter = module_.variables[formal[i]];
+      const Variable& parameter = formal[i];
       wanted.name = parameter.name;
       const Operand& given = list->elements[i];
       if (given.kind == Operand::Kind::Variable) {
@@ -448,20 +412,21 @@ class OperandMatch {
                       fmt::format("operand `{}` of `{}` is {}: {}", wanted.name, opcode_text(), describe(given), rule),
                       given.span, 0};
     };
+    if (given.is_negated && wanted.is_dest) return wrong_kind("a result is not negated");
     if (given.is_negated && !wanted.is_negatable && type != Type::pred) return wrong_kind("only a predicate takes `!`");
     switch (given.kind) {
       case Operand::Kind::Reg: {
+        using enum OperandSpec::Selector;
         const bool has_selector = !given.symbol.empty();
-        if (has_selector ? wanted.selector == OperandSpec::Selector::None
-                         : wanted.selector == OperandSpec::Selector::Required) {
-          return wrong_kind(has_selector ? "a whole register is needed"
-                                         : "a part such as `.b0` or `.h1` is named here");
-        }
+        if (has_selector && wanted.selector == None) return wrong_kind("a whole register is needed");
+        if (!has_selector && wanted.selector == Required)
+          return wrong_kind("a part such as `.b0` or `.h1` is named here");
         const Register& reg = function_.registers[given.reg];
-        if (wanted.is_exact ? reg.type == type : goes_with(reg.type, type, wanted.allows_wider)) return std::nullopt;
+        const bool is_count = wanted.type_slot < 0 && class_of(type) == Class::Int;  // no pair, whatever its size
+        const bool is_alike = goes_with(reg.type, type, wanted.allows_wider) && !(is_count && reg.type == Type::f16x2);
+        if (wanted.is_exact ? reg.type == type : is_alike) return std::nullopt;
         return Mismatch{&kOperandType,
-                        fmt::format("operand `{}` of `{}` is `{}` of type `.{}`, which does not go with "
-                                    "`.{}`",
+                        fmt::format("operand `{}` of `{}` is `{}` of type `.{}`, which does not go with `.{}`",
                                     wanted.name, opcode_text(), reg.name, name(reg.type), name(type)),
                         given.span, 0};
       }
@@ -586,6 +551,20 @@ std::optional<Mismatch> match(const Module& module, const Function& function, co
                               const Instr& instr, Roles* roles) {
   if (roles != nullptr) roles->assign(instr.operands.size(), nullptr);
   return OperandMatch(module, function, line, filling, instr, roles).match();
+}
+
+std::optional<Mismatch> match_prototypes(const Module& module, const Function& function, const Instr& call,
+                                         const std::vector<Prototype>& prototypes) {
+  const Line& line = table().lines[table().by_opcode.at(call.opcode).front()];
+  const Filling filling;
+  const Operand& label = call.operands.back();
+  std::optional<Mismatch> out{{&kOperandKind, kNoLabel, label.span, 0}};
+  for (const Prototype& one : prototypes) {
+    if (one.label != label.label) continue;
+    out = OperandMatch(module, function, line, filling, call, nullptr).held_to(one.results, one.parameters);
+    if (out) return out;
+  }
+  return out;
 }
 
 }  // namespace plumb::ptx

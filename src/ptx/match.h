@@ -26,4 +26,14 @@ using Roles = std::vector<const OperandSpec*>;
 std::optional<Mismatch> match(const Module& module, const Function& function, const Line& line, const Filling& filling,
                               const Instr& instr, Roles* roles = nullptr);
 
+// What a call through a register is held to: a `.callprototype`, or a function of `.calltargets`, under that label.
+struct Prototype {
+  LabelId label = 0;
+  std::vector<Variable> results, parameters;
+};
+
+// The first of the label's prototypes that the call does not go with; that there is none, where there is none.
+std::optional<Mismatch> match_prototypes(const Module& module, const Function& function, const Instr& call,
+                                         const std::vector<Prototype>& prototypes);
+
 }  // namespace plumb::ptx

@@ -222,7 +222,7 @@ struct Function {
   std::array<std::uint32_t, 3> reqntid{}, maxntid{}, reqnctapercluster{};
   std::uint32_t minnctapersm = 0, maxnreg = 0, maxclusterrank = 0;
   bool explicit_cluster = false, noreturn = false;
-  std::vector<std::string> pragmas;
+  std::vector<std::string> pragmas;  // strings; and, as text, directives such as ".abi_preserve 8"
   std::vector<Register> registers;
   std::vector<Instr> instrs;
   std::vector<Label> labels;

@@ -38,6 +38,8 @@ void Parser::close_scope() {
       }
       continue;
     }
+    has_failed_ = false;
+    if (!label_fits(pending, found->second.index)) continue;
     if (pending.instr == kTargets) {
       function_->labels[pending.operand].branch_targets.push_back(found->second.index);
     } else if (!any_error_) {
@@ -45,6 +47,22 @@ void Parser::close_scope() {
       function_->instrs[pending.instr].operands[pending.operand].label = found->second.index;
     }
   }
+}
+
+// `brx.idx` takes the label of a list that stands before; everything else a place in the code.
+bool Parser::label_fits(const PendingLabel& pending, LabelId label) {
+  const Label& there = function_->labels[label];
+  const std::size_t next = there.statement + 1;
+  const Statement::Kind kind = next < function_->body.size() ? function_->body[next].kind : Statement::Kind::Label;
+  const bool is_list = kind == Statement::Kind::BranchTargets || kind == Statement::Kind::CallPrototype ||
+                       kind == Statement::Kind::CallTargets;
+  if (pending.wants_list) {
+    if (kind == Statement::Kind::BranchTargets && there.span.begin < pending.span.begin) return true;
+    return fail(kOperandKind, fmt::format("`{}` names no `.branchtargets` that stands before", pending.name),
+                pending.span);
+  }
+  return !is_list ||
+         fail(kOperandKind, fmt::format("`{}` names a list, and no place in the code", pending.name), pending.span);
 }
 
 bool Parser::declare(std::string_view name, Name entry) {
@@ -124,77 +142,71 @@ void Parser::add(Statement::Kind kind, std::uint32_t index, Span span, std::uint
 }
 
 // -- functions -------------------------------------------------------------------------------------------------------
-bool Parser::parameter_list(std::vector<VarId>& out) {
+bool Parser::parameter_list(std::vector<VarId>& out, bool is_result) {
   if (!accept('(')) return true;
   if (accept(')')) return true;
   do {
-    if (!parameter(out)) return false;
+    if (!parameter(out, is_result)) return false;
   } while (accept(','));
   return expect(')', "at the end of the parameters");
 }
 
-bool Parser::directives() {
-  Function& function = *function_;
-  const auto three = [&](std::array<std::uint32_t, 3>& out) {
-    out = {1, 1, 1};
-    for (unsigned i = 0; i < 3; ++i) {
-      const std::optional<std::uint64_t> value = expect_integer("a count");
-      if (!value) return false;
-      if (*value > 0x7fffffff) return fail(kLimit, "the count is too large", peek().span);
-      out[i] = static_cast<std::uint32_t>(*value);
-      if (!accept(',')) return true;
-    }
-    return true;
-  };
-  const auto one = [&](std::uint32_t& out) {
-    const std::optional<std::uint64_t> value = expect_integer("a count");
-    if (!value) return false;
-    out = static_cast<std::uint32_t>(*value);
-    return true;
-  };
-  while (peek().kind == Token::Kind::Dot) {
-    bool is_good = true;
-    if (accept_dot("reqntid")) {
-      is_good = three(function.reqntid);
-    } else if (accept_dot("maxntid")) {
-      is_good = three(function.maxntid);
-    } else if (accept_dot("reqnctapercluster")) {
-      is_good = three(function.reqnctapercluster);
-    } else if (accept_dot("minnctapersm")) {
-      is_good = one(function.minnctapersm);
-    } else if (accept_dot("maxnreg")) {
-      is_good = one(function.maxnreg);
-    } else if (accept_dot("maxclusterrank")) {
-      is_good = one(function.maxclusterrank);
-    } else if (accept_dot("explicitcluster")) {
-      function.explicit_cluster = true;
-    } else if (accept_dot("noreturn")) {
-      function.noreturn = true;
-    } else if (accept_dot("pragma")) {
-      if (peek().kind != Token::Kind::String) return unexpected("a string");
-      function.pragmas.emplace_back(take().text);
-      is_good = expect(';', "after the pragma");
-    } else {
-      return unexpected("a performance directive or a body");
-    }
-    if (!is_good) return false;
+// What the parameters must keep to together.
+bool Parser::parameters_fit(Span name) {
+  const Function& function = *function_;
+  const std::vector<VarId>& all = function.parameters;
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    const Variable& one = module_.variables[all[i]];
+    if (one.dimensions.empty() || one.dimensions[0] != 0) continue;
+    return fail(kSyntax, fmt::format("`{}` has no size: only the last parameter may be so", one.name), one.span);
   }
+  if (function.results.size() > 1) {
+    for (const VarId id : function.results) {
+      if (module_.variables[id].space == Space::reg) continue;
+      return fail(kSyntax, "several results are `.reg`, and not in .param space", module_.variables[id].span);
+    }
+  }
+  if (!function.is_entry) return true;
+  std::uint64_t bytes = 0;
+  for (const VarId id : all) {
+    const Variable& one = module_.variables[id];
+    const std::uint64_t align = std::max({one.alignment, byte_size(one.type), 1u});
+    bytes = (bytes + align - 1) / align * align + one.size;
+  }
+  constexpr std::uint64_t kMost = 32764, kMostBefore81 = 4352;
+  if (bytes > kMost) return fail(kLimit, fmt::format("{} bytes of parameters; {} are allowed", bytes, kMost), name);
+  return bytes <= kMostBefore81 || needs("parameters of more than 4352 bytes", {8, 1}, 0, name);
+}
+
+// [results] name [parameters] directives, up to the `;` or the body.
+bool Parser::head() {
+  Function& function = *function_;
+  if (!function.is_entry && peek().is_dot("attribute") && !attribute(true)) return false;
+  if (!function.is_entry && peek().is('(') && !parameter_list(function.results, true)) return false;
+  if (peek().kind != Token::Kind::Word) return unexpected("the function's name");
+  const Token name = take();
+  function.name = name.text;
+  function.span = name.span;
+  if (!parameter_list(function.parameters, false) || !directives() || !parameters_fit(name.span)) return false;
+  if (!peek().is(';') && !peek().is('{')) return unexpected("the function's body");
+  // The body is read even where the name is taken: it has errors of its own.
+  if (!goes_with_earlier(name.span, peek().is('{'))) has_failed_ = false;
   return true;
 }
 
-void Parser::function(bool is_entry, bool is_visible, bool is_extern, bool is_weak) {
+void Parser::function(bool is_entry, const Linkage& link) {
   Function function;
   function.is_entry = is_entry;
-  function.is_visible = is_visible;
-  function.is_extern = is_extern;
-  function.is_weak = is_weak;
+  function.is_visible = link.is_visible;
+  function.is_extern = link.is_extern;
+  function.is_weak = link.is_weak;
   function_ = &function;
   open_scope();  // parameters
   const auto finish = [&] {
     close_scope();
     function_ = nullptr;
   };
-  const auto give_up = [&] {
+  if (!head()) {
     // Skip the body, so that its statements are not read as module items.
     while (peek().kind != Token::Kind::End && !peek().is('{') && !peek().is(';')) take();
     unsigned depth = 0;
@@ -205,30 +217,12 @@ void Parser::function(bool is_entry, bool is_visible, bool is_extern, bool is_we
       take();
       if (is_last) break;
     }
-    finish();
-  };
-  if (!is_entry && peek().is('(') && !parameter_list(function.results)) return give_up();
-  if (peek().kind != Token::Kind::Word) {
-    unexpected("the function's name");
-    return give_up();
-  }
-  const Token name = take();
-  function.name = name.text;
-  function.span = name.span;
-  if (!parameter_list(function.parameters) || !directives()) return give_up();
-  for (const Function& other : module_.functions) {
-    if (other.name == function.name && !other.is_declaration && peek().is('{')) {
-      fail(kRedeclared, fmt::format("the function `{}` is defined twice", name.text), name.span);
-      has_failed_ = false;
-    }
+    return finish();
   }
   if (accept(';')) {
     function.is_declaration = true;
-  } else if (peek().is('{')) {
-    body(peek().span);
   } else {
-    unexpected("the function's body");
-    return give_up();
+    body(peek().span);
   }
   finish();
   module_.items.push_back({Item::Kind::Function, static_cast<std::uint32_t>(module_.functions.size())});
@@ -238,6 +232,7 @@ void Parser::function(bool is_entry, bool is_visible, bool is_extern, bool is_we
 void Parser::body(Span open) {
   take();
   open_scope();
+  prototypes_.clear();
   std::vector<Span> opens{open};
   while (true) {
     has_failed_ = false;
@@ -272,12 +267,28 @@ void Parser::body(Span open) {
   }
   for (std::size_t i = 1; i < opens.size(); ++i) close_scope();
   close_scope();
+  if (!any_error_) check_calls();
+}
+
+// Calls through a register are held to what their label stands for; calls of a function, by the validator.
+void Parser::check_calls() {
+  for (const Instr& instr : function_->instrs) {
+    const bool is_indirect =
+        instr.opcode == "call" && !instr.operands.empty() && instr.operands.back().kind == Operand::Kind::Label;
+    if (!is_indirect) continue;
+    std::optional<Mismatch> mismatch = match_prototypes(module_, *function_, instr, prototypes_);
+    has_failed_ = false;
+    if (mismatch) fail(*mismatch->code, std::move(mismatch->message), mismatch->span);
+  }
 }
 
 // -- statements
 // --------------------------------------------------------------------------------------------------------
 void Parser::statement() {
-  if (accept(';')) return;
+  if (peek().is(';')) {
+    fail(kSyntax, "a `;` that ends nothing", peek().span);
+    return;
+  }
   if (peek().kind == Token::Kind::Dot) return body_directive();
   if (peek().is('@')) {
     instruction();
@@ -307,9 +318,9 @@ void Parser::label(const Token& name) {
   if (accept_dot("branchtargets")) {
     branch_targets(id);
   } else if (peek().is_dot("callprototype")) {
-    text_statement(Statement::Kind::CallPrototype);
+    call_prototype(id);
   } else if (peek().is_dot("calltargets")) {
-    text_statement(Statement::Kind::CallTargets);
+    call_targets(id);
   }
 }
 
@@ -323,19 +334,6 @@ bool Parser::branch_targets(LabelId label) {
   return expect_end("after the branch targets");
 }
 
-void Parser::text_statement(Statement::Kind kind) {
-  const Span span = peek().span;
-  std::string text;
-  while (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Bad && !peek().is(';') && !peek().is('}')) {
-    if (!text.empty()) text += ' ';
-    if (peek().kind == Token::Kind::Dot) text += '.';
-    text += take().text;
-  }
-  if (!expect(';', "at the end of the directive")) return;
-  add(kind, static_cast<std::uint32_t>(function_->texts.size()), span);
-  function_->texts.push_back(std::move(text));
-}
-
 void Parser::body_directive() {
   const Span span = peek().span;
   if (accept_dot("reg")) {
@@ -343,13 +341,15 @@ void Parser::body_directive() {
   } else if (accept_dot("loc")) {
     loc();
   } else if (peek().is_dot("pragma")) {
-    text_statement(Statement::Kind::Pragma);
+    pragma_statement();
+  } else if (peek().is_dot("attribute")) {
+    unexpected("a state space before `.attribute`");
   } else if (const Space space = space_of(peek().text); space == Space::shared || space == Space::local ||
                                                         space == Space::param || space == Space::global ||
                                                         space == Space::constant) {
     take();
     std::vector<VarId> ids;
-    variable(space, false, false, false, false, ids);
+    variable(space, {}, ids);
     for (const VarId id : ids) add(Statement::Kind::Variable, id, span);
   } else {
     unexpected("a declaration, `.loc` or an instruction");
@@ -361,7 +361,7 @@ bool Parser::registers() {
   const Span span = peek().span;
   const unsigned lanes = vector_word();
   const std::optional<Type> type = type_word();
-  if (!type) return false;
+  if (!type || !goes_in(*type, Space::reg, false, span)) return false;
   if (lanes > 1 && (*type == Type::pred || byte_size(*type) * lanes > 16)) {
     return fail(kSyntax, fmt::format("a vector of {} `.{}`: vectors have 128 bits at most", lanes, name(*type)), span);
   }
@@ -414,38 +414,6 @@ void Parser::add_register(const std::string& name, Type type, unsigned lanes, Sp
   for (unsigned lane = 0; lane < lanes; ++lane) {
     function_->registers.push_back({name + '.' + "xyzw"[lane], type, span});
   }
-}
-
-// .loc file line column [, function_name label [+ n], inlined_at file line column]
-bool Parser::loc() {
-  const Span span = peek().span;
-  Loc out;
-  for (std::uint32_t* field : {&out.file, &out.line, &out.column}) {
-    const std::optional<std::uint64_t> value = expect_integer("file, line and column");
-    if (!value) return false;
-    *field = static_cast<std::uint32_t>(*value);
-  }
-  while (accept(',')) {
-    if (peek().kind != Token::Kind::Word) return unexpected("`function_name` or `inlined_at`");
-    out.rest += ", ";
-    out.rest += take().text;
-    if (peek().kind == Token::Kind::Word) {
-      out.rest += " ";
-      out.rest += take().text;
-      if (accept('+')) {
-        if (peek().kind != Token::Kind::Integer) return unexpected("an integer");
-        out.rest += "+";
-        out.rest += take().text;
-      }
-    }
-    while (peek().kind == Token::Kind::Integer) {
-      out.rest += " ";
-      out.rest += take().text;
-    }
-  }
-  add(Statement::Kind::Loc, static_cast<std::uint32_t>(function_->locs.size()), span);
-  function_->locs.push_back(std::move(out));
-  return true;
 }
 
 bool Parser::guard(Instr& instr) {

@@ -125,7 +125,7 @@ bool Parser::word_operand(Operand& out) {
   if (is_label_operand()) {
     out.kind = Operand::Kind::Label;
     scopes_.back().pending.push_back(
-        {word.text, word.span, static_cast<std::uint32_t>(function_->instrs.size()), operand_index_});
+        {word.text, word.span, static_cast<std::uint32_t>(function_->instrs.size()), operand_index_, opcode_ == "brx"});
     return true;
   }
   if (const std::optional<Name> known = find(word.text)) {

@@ -180,118 +180,58 @@ bool Parser::looks_like_text() {
   return true;
 }
 
-void Parser::header() {
-  if (!accept_dot("version")) {
-    fail(kHeader,
-         fmt::format("{} where `.version` was expected: it is the first directive of a module", describe(token_)),
-         token_.span, "begin with `.version 8.7`, `.target sm_89`, `.address_size 64`");
-    return;
+// Items that take no linkage; false where none of them begins here.
+bool Parser::plain_item() {
+  const std::uint32_t begin = peek().span.begin;
+  const Token word = peek();
+  bool is_good = true;
+  if (word.is_dot("file")) {
+    is_good = file_item();
+  } else if (word.is_dot("section")) {
+    is_good = section_item();
+  } else if (word.is_dot("pragma")) {
+    is_good = pragma_item();
+  } else if (word.is_dot("alias")) {
+    is_good = alias_item();
+  } else {
+    return false;
   }
-  const Token version = take();
-  const std::size_t point = version.text.find('.');
-  const auto major = point == std::string_view::npos ? std::nullopt : read_integer(version.text.substr(0, point));
-  const auto minor = point == std::string_view::npos ? std::nullopt : read_integer(version.text.substr(point + 1));
-  if (version.kind != Token::Kind::Float || !major || !minor || *major > 99 || *minor > 99) {
-    fail(kHeader, fmt::format("{} where a version such as `8.7` was expected", describe(version)), version.span);
-    return;
+  if (is_good) return true;
+  if (word.is_dot("section")) {
+    while (peek().kind != Token::Kind::End && !accept('}')) take();
+  } else if (!word.is_dot("file")) {
+    recover(begin);
   }
-  module_.version = {static_cast<int>(*major), static_cast<int>(*minor)};
-  if (!accept_dot("target")) {
-    fail(kHeader, fmt::format("{} where `.target` was expected: it follows `.version`", describe(token_)), token_.span);
-    return;
-  }
-  while (true) {
-    const Token word = take();
-    if (word.kind != Token::Kind::Word) {
-      fail(kHeader, fmt::format("{} where a target such as `sm_89` was expected", describe(word)), word.span);
-      return;
-    }
-    if (!word.text.starts_with("sm_")) {
-      module_.target.options.emplace_back(word.text);
-    } else {
-      std::string_view digits = word.text.substr(3);
-      if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {
-        module_.target.suffix = digits.back();
-        digits.remove_suffix(1);
-      }
-      const std::optional<std::uint64_t> sm = read_integer(digits);
-      if (!sm || *sm < 10 || *sm > 999) {
-        fail(kHeader, fmt::format("`{}` is no target that plumb knows", word.text), word.span);
-        return;
-      }
-      module_.target.sm = static_cast<int>(*sm);
-      module_.target.text = word.text;
-    }
-    if (!accept(',')) break;
-  }
-  if (module_.target.sm == 0) {
-    fail(kHeader, "`.target` names no `sm_NN`", token_.span);
-    return;
-  }
-  if (accept_dot("address_size")) {
-    const Span span = token_.span;
-    const std::optional<std::uint64_t> size = expect_integer("32 or 64");
-    if (!size) return;
-    if (*size != 64) {
-      fail(kHeader,
-           *size == 32 ? "`.address_size 32`: no target from sm_75 on has 32-bit addresses"
-                       : fmt::format("`.address_size {}` where 64 was expected", *size),
-           span);
-      return;
-    }
-  }
+  return true;
 }
 
-bool Parser::linkage(bool& is_visible, bool& is_extern, bool& is_weak, bool& is_common) {
-  bool any = false;
-  while (true) {
-    if (accept_dot("visible")) {
-      is_visible = true;
-    } else if (accept_dot("extern")) {
-      is_extern = true;
-    } else if (accept_dot("weak")) {
-      is_weak = true;
-    } else if (accept_dot("common")) {
-      is_common = true;
-    } else {
-      return any;
-    }
-    any = true;
+bool Parser::variable_item(const Linkage& link) {
+  const bool is_attributed = peek().is_dot("attribute");
+  if (peek().kind != Token::Kind::Dot) return false;
+  const Space space = space_of(peek().text);
+  if (!is_attributed && space != Space::global && space != Space::constant && space != Space::shared) return false;
+  const std::uint32_t begin = peek().span.begin;
+  std::vector<VarId> ids;
+  if (!is_attributed) take();
+  if (!variable(is_attributed ? Space::none : space, link, ids)) {
+    recover(begin);
+    forgive(begin);
+    return true;
   }
+  for (const VarId id : ids) module_.items.push_back({Item::Kind::Variable, id});
+  return true;
 }
 
 void Parser::item() {
   has_failed_ = false;
-  bool is_visible = false, is_extern = false, is_weak = false, is_common = false;
-  linkage(is_visible, is_extern, is_weak, is_common);
-  if (accept_dot("entry")) return function(true, is_visible, is_extern, is_weak);
-  if (accept_dot("func")) return function(false, is_visible, is_extern, is_weak);
-  if (peek().is_dot("file")) return file_item();
-  if (peek().is_dot("section")) return section_item();
-  if (peek().is_dot("pragma") || peek().is_dot("alias")) {
-    const Item::Kind kind = peek().is_dot("pragma") ? Item::Kind::Pragma : Item::Kind::Alias;
-    std::string text;
-    while (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Bad && !peek().is(';') && !peek().is('}')) {
-      if (!text.empty()) text += ' ';
-      if (peek().kind == Token::Kind::Dot) text += '.';
-      text += take().text;
-    }
-    if (expect(';', "at the end of the directive")) raw_item(kind, text + ";");
-    return;
-  }
-  if (peek().kind == Token::Kind::Dot) {
-    const Space space = space_of(peek().text);
-    if (space == Space::global || space == Space::constant || space == Space::shared) {
-      const std::uint32_t begin = take().span.begin;
-      std::vector<VarId> ids;
-      if (!variable(space, is_visible, is_extern, is_weak, is_common, ids)) {
-        recover(begin);
-        return forgive(begin);
-      }
-      for (const VarId id : ids) module_.items.push_back({Item::Kind::Variable, id});
-      return;
-    }
-  }
+  Linkage link;
+  linkage(link);  // what follows is read even where this is wrong
+  const bool is_common = link.is_common && (peek().is_dot("entry") || peek().is_dot("func"));
+  if (is_common) fail(kSyntax, "`.common` is for variables", link.span);
+  if (accept_dot("entry")) return function(true, link);
+  if (accept_dot("func")) return function(false, link);
+  if (!link.any() && plain_item()) return;
+  if (variable_item(link)) return;
   unexpected("a variable, a function, or a module directive");
   recover(peek().span.begin);
   if (peek().is('}')) take();
@@ -302,55 +242,19 @@ void Parser::raw_item(Item::Kind kind, std::string text) {
   module_.texts.push_back(std::move(text));
 }
 
-void Parser::file_item() {
-  take();
-  const Token number = take(), name = take();
-  if (number.kind != Token::Kind::Integer || name.kind != Token::Kind::String) {
-    fail(kSyntax, "`.file` takes an index and a name in quotes", number.span);
-    return;
-  }
-  std::string text = fmt::format(".file {} {}", number.text, name.text);
-  for (unsigned i = 0; i < 2 && accept(','); ++i) {
-    if (peek().kind != Token::Kind::Integer) {
-      unexpected("an integer");
-      return;
-    }
-    text += fmt::format(", {}", take().text);
-  }
-  raw_item(Item::Kind::File, std::move(text));
+bool Parser::has_debug_information() const {
+  const bool has_section = std::any_of(module_.items.begin(), module_.items.end(),
+                                       [](const Item& item) { return item.kind == Item::Kind::Section; });
+  return has_section || module_.source->text().find("@@DWARF") != std::string_view::npos;
 }
 
-void Parser::section_item() {
-  const Span begin = take().span;
-  std::string text = ".section";
-  while (peek().kind != Token::Kind::End && !peek().is('{')) {
-    if (peek().kind == Token::Kind::Bad) {
-      unexpected("a section's name");
-      return;
+// What stood before a definition means that, and not the declaration that it was read as.
+void Parser::resolve_all() {
+  for (Function& function : module_.functions) {
+    for (Instr& instr : function.instrs) {
+      for (Operand& operand : instr.operands) resolve(operand);
     }
-    text += peek().kind == Token::Kind::Dot ? " ." : " ";
-    text += take().text;
   }
-  if (!expect('{', "after the section's name")) return;
-  text += " {";
-  while (!peek().is('}')) {
-    if (peek().kind == Token::Kind::End) {
-      fail(kTruncated, "the file ends in the middle of a section", begin);
-      return;
-    }
-    if (peek().kind == Token::Kind::Bad) {
-      unexpected("data of the section");
-      return;
-    }
-    if (peek().kind == Token::Kind::Dot) {
-      text += "\n.";
-    } else {
-      text += ' ';
-    }
-    text += take().text;
-  }
-  take();
-  raw_item(Item::Kind::Section, text + "\n}");
 }
 
 std::optional<Module> Parser::run() {
@@ -363,10 +267,16 @@ std::optional<Module> Parser::run() {
     item();
     if (peek().span.begin == before && peek().kind != Token::Kind::End) take();
   }
+  const std::vector<std::string>& options = module_.target.options;
+  if (std::find(options.begin(), options.end(), "debug") != options.end() && !has_debug_information()) {
+    has_failed_ = false;
+    fail(kHeader, "the option `debug` of `.target` is for a module with `.section`s for a debugger", {0, 0});
+  }
   if (any_error_) {
     settle_forms(module_, findings_);  // what could be read may be wrong in other ways
     return std::nullopt;
   }
+  if (!resolved_.empty()) resolve_all();
   return std::move(module_);
 }
 

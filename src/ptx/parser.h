@@ -3,7 +3,10 @@
 // After an error it skips to the next statement, so that every independent error of a file is reported.
 #pragma once
 
+#include <array>
+#include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "ptx/lexer.h"
+#include "ptx/match.h"
 #include "ptx/module.h"
 #include "ptx/text_hash.h"
 
@@ -41,6 +45,7 @@ class Parser {
     Span span;
     std::uint32_t instr = 0;  // index in instrs; kTargets: a .branchtargets list
     std::uint32_t operand = 0;
+    bool wants_list = false;  // `brx.idx`: of a .branchtargets
   };
   // `.reg .b32 %r<100>` declares %r0 to %r99 as one entry.
   struct Range {
@@ -62,6 +67,11 @@ class Parser {
     std::vector<PendingLabel> pending;
   };
   static constexpr std::uint32_t kTargets = ~0u;
+  struct Linkage {
+    bool is_visible = false, is_extern = false, is_weak = false, is_common = false;
+    Span span;
+    bool any() const { return is_visible || is_extern || is_weak || is_common; }
+  };
 
   // -- tokens --
   const Token& peek() const { return token_; }
@@ -83,40 +93,94 @@ class Parser {
 
   // -- module (parser.cpp) --
   bool looks_like_text();
-  void header();
   void item();
-  void file_item();
+  bool plain_item();
+  bool variable_item(const Linkage& link);
   void raw_item(Item::Kind kind, std::string text);
-  void section_item();
-  bool linkage(bool& is_visible, bool& is_extern, bool& is_weak, bool& is_common);
+  bool has_debug_information() const;
+  void resolve_all();
+
+  // -- version and target (parse_header.cpp) --
+  void header();
+  bool version_directive();
+  bool target_directive();
+  bool target_name(const Token& word);
+  bool target_option(const Token& word);
+
+  // -- directives (parse_directive.cpp) --
+  bool needs(std::string_view what, Version version, int sm, Span span);
+  bool linkage(Linkage& out);
+  bool attribute(bool is_function);
+  bool pragma_string(const Token& text, bool is_in_body);
+  bool pragma_strings(bool is_in_body, std::vector<std::string>* out);
+  bool pragma_item();
+  bool pragma_statement();
+  const Function* last_function(std::string_view name) const;
+  bool alias_item();
+  bool count(std::uint32_t& out);
+  bool counts(std::array<std::uint32_t, 3>& out);
+  bool directives();
+  bool entry_directive();
+  bool call_directives(bool& is_noreturn, std::vector<std::string>& out);
+  bool prototype_list(std::vector<Variable>& out, bool is_result);
+  bool call_prototype(LabelId label);
+  bool call_targets(LabelId label);
+  void add_text(Statement::Kind kind, Span span);
+  bool is_same_signature(const Function& a, const Function& b, std::string& why) const;
+  bool goes_with_earlier(Span name, bool is_defined);
+
+  // -- for debuggers (parse_debug.cpp) --
+  std::string normalised(std::uint32_t begin) const;  // the text from there to the last token
+  bool expect_word32(std::uint32_t& out, std::string_view what);
+  bool file_item();
+  bool section_item();
+  bool section_word();
+  bool section_data();
+  bool section_address(bool is_wide);
+  bool section_number(unsigned bits);
+  bool loc();
+  bool inlined(Loc& out);
 
   // -- variables (parse_variable.cpp) --
   static Space space_of(std::string_view word);
-  bool variable(Space space, bool is_visible, bool is_extern, bool is_weak, bool is_common, std::vector<VarId>& out);
-  bool parameter(std::vector<VarId>& out);
+  bool variable(Space space, const Linkage& link, std::vector<VarId>& out);
+  bool variable_head(Variable& base, unsigned& lanes, const Linkage& link);
+  bool variable_value(Variable& variable, unsigned lanes);
+  bool numbered_variables(const Variable& base, const Token& name, unsigned lanes, std::vector<VarId>& out);
+  void resolve(Operand& operand) const;
+  bool declare_variable(Variable variable, std::string_view name, std::vector<VarId>& out);
+  bool goes_with_earlier(const Variable& variable, VarId earlier) const;
+  bool goes_in(Type type, Space space, bool is_kernel_parameter, Span span);
+  bool alignment(std::uint32_t& out);
+  bool parameter(std::vector<VarId>& out, bool is_result);
+  bool parameter_words(Variable& one, unsigned& lanes, bool is_result);
+  bool reference_states(Variable& variable);
+  bool reference_state(Type type);
   bool register_parameter(Variable one, unsigned lanes, std::vector<VarId>& out);
   std::optional<Type> type_word();
   unsigned vector_word();  // `.v2` or `.v4` of a declaration; 1 where there is none
   bool widen(Variable& variable, unsigned lanes);
   bool array_dimensions(Variable& variable);
-  bool initialiser(Variable& variable);
-  bool initial_values(Variable& variable, std::uint64_t& offset, unsigned depth);
+  bool is_complete(const Variable& variable, bool may_be_open);
+  bool initialiser(Variable& variable, unsigned lanes);
+  bool initial_values(Variable& variable, std::uint64_t& offset, unsigned depth, unsigned lanes);
   bool initial_value(Variable& variable, std::uint64_t& offset);
   bool initial_address(Variable& variable, std::uint64_t offset, bool is_masked);
-  bool initial_symbol(const Token& name, const Variable::Relocation& relocation);
+  bool initial_symbol(const Token& name, bool is_computed);
   static bool initial_bits(const Variable& variable, const Operand& value, std::uint64_t& bits);
   VarId add_variable(Variable variable);
 
   // -- functions (parse_body.cpp) --
-  void function(bool is_entry, bool is_visible, bool is_extern, bool is_weak);
-  bool parameter_list(std::vector<VarId>& out);
-  bool directives();
+  void function(bool is_entry, const Linkage& link);
+  bool head();
+  bool parameter_list(std::vector<VarId>& out, bool is_result);
+  bool parameters_fit(Span name);
   void body(Span open);
   void statement();
   void body_directive();
   bool registers();
-  bool loc();
-  void text_statement(Statement::Kind kind);
+  void check_calls();
+  bool label_fits(const PendingLabel& pending, LabelId label);
   bool branch_targets(LabelId label);
   void label(const Token& name);
   bool instruction();
@@ -170,6 +234,13 @@ class Parser {
   Names globals_;
   std::unordered_set<std::string_view, TextHash> forgiven_;  // names that are not told of (again) where undeclared
   std::vector<Scope> scopes_;
+  std::vector<std::pair<VarId, VarId>> resolved_;  // an .extern declaration, and the definition that followed it
+  std::unordered_set<std::string_view, TextHash> aliases_;
+  std::unordered_set<std::uint32_t> files_;        // indices of `.file`
+  std::set<std::array<std::uint32_t, 3>> places_;  // of every `.loc` so far
+  std::deque<std::string> made_names_;             // of `name<count>`
+  std::vector<Prototype> prototypes_;              // of the function being read
+  bool has_cluster_shape_ = false;                 // the head being read has `.reqnctapercluster`
   std::shared_ptr<std::deque<Spelling>> spellings_ = std::make_shared<std::deque<Spelling>>();
   std::unordered_map<std::string_view, const Spelling*, TextHash> spelling_of_;  // by text
   Function* function_ = nullptr;

@@ -62,11 +62,22 @@ class Printer {
 
   void initial(const Variable& variable) {
     const unsigned size = byte_size(variable.type);
-    const bool is_array = !variable.dimensions.empty();
-    out_ += is_array ? " = {" : " = ";
+    // Each dimension has its braces: those that begin or end at an element are written there.
+    std::vector<std::uint64_t> spans;
+    for (std::uint64_t span = size, i = variable.dimensions.size(); i-- > 0;) {
+      span *= variable.dimensions[i];
+      spans.push_back(span);
+    }
+    out_ += " = ";
     auto relocation = variable.relocations.begin();
     for (std::uint64_t at = 0; at + size <= variable.initial.size(); at += size) {
+      for (const std::uint64_t span : spans) {
+        if (at != 0 && at % span == 0) out_ += '}';
+      }
       if (at != 0) out_ += ", ";
+      for (const std::uint64_t span : spans) {
+        if (at % span == 0) out_ += '{';
+      }
       if (relocation != variable.relocations.end() && relocation->offset == at) {
         if (relocation->mask != 0) out_ += fmt::format("0x{:X}(", relocation->mask);
         out_ += relocation->is_generic ? fmt::format("generic({})", relocation->symbol) : relocation->symbol;
@@ -85,7 +96,7 @@ class Printer {
         out_ += fmt::format("{}", bits);
       }
     }
-    if (is_array) out_ += "}";
+    out_.append(spans.size(), '}');
   }
 
   void parameters(const std::vector<VarId>& ids) {
@@ -117,6 +128,20 @@ class Printer {
     if (count != 0) out_ += fmt::format("\n{} {}", word, count);
   }
 
+  // Other directives stand before the strings, as they are: ".abi_preserve 8".
+  void pragmas(const Function& function) {
+    std::string strings;
+    for (const std::string& one : function.pragmas) {
+      if (one.starts_with('.')) {
+        out_ += "\n" + one;
+      } else {
+        strings += (strings.empty() ? "\n.pragma " : ", ") + one;
+      }
+    }
+    out_ += strings;
+    if (!strings.empty() && function.is_entry) out_ += ';';
+  }
+
   void function(const Function& function) {
     function_ = &function;
     flags(function.is_visible, function.is_extern, function.is_weak, false);
@@ -135,7 +160,7 @@ class Printer {
     one(".maxclusterrank", function.maxclusterrank);
     if (function.explicit_cluster) out_ += "\n.explicitcluster";
     if (function.noreturn) out_ += "\n.noreturn";
-    for (const std::string& pragma : function.pragmas) out_ += fmt::format("\n.pragma {};", pragma);
+    pragmas(function);
     if (function.is_declaration) {
       out_ += ";\n\n";
       return;

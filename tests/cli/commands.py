@@ -101,6 +101,26 @@ def test_check_validates_and_looks_for_races():
     assert "race.shared" in [finding["code"] for finding in json.loads(result.out)["findings"]], result.out
 
 
+def test_check_of_a_text_alone_advises_and_estimates():
+    body = ["st.global.u32 [%a], %r1;", "mov.u32 %r2, %tid.x;", "add.u32 %r3, %r2, 1;", "ret;", "add.u32 %r2, %r2, 1;",
+            "nobody:", "ret;"]
+    write("a.ptx", ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+          ".reg .b32 %r<5>;\n.reg .b64 %a;\n.shared .b32 kept[32];\nld.param.u64 %a, [p];\nst.shared.b32 [kept], 1;\n"
+          + "\n".join(body) + "\n}\n")
+    result = plumb("check", "a.ptx", "--json")
+    answer = json.loads(result.out)
+    same((result.code, answer["valid"]), (0, True))
+    told = {(finding["code"], finding["line"]) for finding in answer["findings"]}
+    first = 11
+    for wanted in (("ptx.unwritten", first), ("ptx.unused-result", first + 2), ("ptx.unreachable", first + 4),
+                   ("ptx.unused-name", first + 5)):
+        assert wanted in told, (wanted, told)
+    facts = answer["functions"][0]
+    same((facts["shared_bytes"], facts["live_registers"] >= 3), (128, True))
+    if answer["ptxas"]["is_here"]:
+        same((answer["ptxas"]["accepts"], facts["ptxas"]["shared_bytes"], facts["ptxas"]["spill_stores"]), (True, 128, 0))
+
+
 def test_run_adds_the_arrays_that_it_is_given():
     x = [float(i) for i in range(48)]
     y = [0.5 * i - 7 for i in range(46)] + [float("inf"), 1e-45]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares plumb with ptxas on instructions made from the table. Every disagreement is printed with both messages.
 //   agree_ptxas [--seed N] [--legal N] [--misses N] [--only OPCODE]     forms of the table, and near-misses
-//     with --json FILE: what was asked and what differs
+//     with --json FILE: what was asked and what differs, with the reason of each; one without a reason fails the run
 //   agree_ptxas --mutate N --corpus FOLDER [--seed N]                   N damaged instructions of real files
 //   agree_ptxas --files FOLDER                                          whole files, which are also printed and re-read
 // Exit status: 0 within the bounds (legal forms 0 apart, near-misses 0.5%, damaged instructions 0.5%), 1 beyond them,
@@ -22,6 +22,7 @@
 #include "bench.h"
 #include "generate.h"
 #include "mutate.h"
+#include "reasons.h"
 
 namespace {
 
@@ -188,6 +189,12 @@ int run_files(const Assembler& assembler, const Options& options) {
   return apart == 0 ? 0 : 1;
 }
 
+std::size_t without_reason(const Tally& tally) {
+  return static_cast<std::size_t>(
+      std::count_if(tally.differences.begin(), tally.differences.end(),
+                    [](const Difference& one) { return reason_of(one.text, one.plumb, one.ptxas).empty(); }));
+}
+
 bool write_json(const Options& options, const Assembler& assembler,
                 const std::vector<std::pair<std::string, const Tally*>>& tallies) {
   if (options.json.empty()) return true;
@@ -204,7 +211,8 @@ bool write_json(const Options& options, const Assembler& assembler,
       one["differences"].push_back({{"where", difference.where},
                                     {"text", difference.text},
                                     {"plumb", difference.plumb.empty() ? "accepts" : difference.plumb},
-                                    {"ptxas", difference.ptxas.empty() ? "accepts" : difference.ptxas}});
+                                    {"ptxas", difference.ptxas.empty() ? "accepts" : difference.ptxas},
+                                    {"reason", reason_of(difference.text, difference.plumb, difference.ptxas)}});
     }
   }
   const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(options.json.c_str(), "w"), fclose);
@@ -223,9 +231,11 @@ int run_mutations(const Assembler& assembler, const Options& options) {
     compare(assembler, file, mutator, (options.mutations + files.size() - 1) / files.size(), random, tally);
   }
   const double share = 100.0 * static_cast<double>(tally.apart) / static_cast<double>(tally.asked);
-  fmt::print("damaged instructions {} of {} apart ({:.2f}%)\n", tally.apart, tally.asked, share);
+  fmt::print("damaged instructions {} of {} apart ({:.2f}%), {} of no known kind\n", tally.apart, tally.asked, share,
+             without_reason(tally));
   const bool is_written = write_json(options, assembler, {{"damaged", &tally}});
-  return is_written && share <= 0.5 ? 0 : 1;
+  const bool is_explained = options.json.empty() || without_reason(tally) == 0;
+  return is_written && is_explained && share <= 0.5 ? 0 : 1;
 }
 
 }  // namespace
@@ -252,8 +262,9 @@ int main(int argc, char** argv) {
   for (const auto& [setting, cases] : by_setting) compare(*assembler, setting, cases, legal, misses);
   const double share =
       100.0 * static_cast<double>(misses.apart) / static_cast<double>(std::max<std::size_t>(1, misses.asked));
-  fmt::print("legal {} of {} apart, near-misses {} of {} apart ({:.2f}%)\n", legal.apart, legal.asked, misses.apart,
-             misses.asked, share);
+  fmt::print("legal {} of {} apart, near-misses {} of {} apart ({:.2f}%), {} of no known kind\n", legal.apart,
+             legal.asked, misses.apart, misses.asked, share, without_reason(misses));
   const bool is_written = write_json(*options, *assembler, {{"legal", &legal}, {"near-misses", &misses}});
-  return is_written && legal.apart == 0 && share <= 0.5 ? 0 : 1;
+  const bool is_explained = options->json.empty() || without_reason(misses) == 0;
+  return is_written && is_explained && legal.apart == 0 && share <= 0.5 ? 0 : 1;
 }

@@ -24,6 +24,12 @@ std::string output_of(const std::string& command, bool& is_good) {
   return out;
 }
 
+// A virtual architecture ends ptxas after its front end.
+std::string command(std::string arch, const std::string& path) {
+  if (arch.starts_with("sm_")) arch = "compute_" + arch.substr(3);
+  return "ptxas -arch=" + arch + " -o /dev/null " + path + " 2>&1";
+}
+
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& text)
@@ -88,8 +94,6 @@ int culprit(const Batch& batch, const std::vector<bool>& is_dropped, int index, 
 
 Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
   Answer out;
-  std::string arch = batch.arch;
-  if (arch.starts_with("sm_")) arch = "compute_" + arch.substr(3);
   const auto head_lines = static_cast<int>(std::count(batch.head.begin(), batch.head.end(), '\n'));
   const auto count = static_cast<int>(batch.lines.size());
   std::string text = batch.head;
@@ -97,7 +101,7 @@ Answer ask(const Batch& batch, const std::vector<bool>& is_dropped) {
   text += batch.tail;
   const ScratchFile file(text);
   bool is_good = true;
-  const std::string messages = output_of("ptxas -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1", is_good);
+  const std::string messages = output_of(command(batch.arch, file.path()), is_good);
   for (std::string_view rest = messages; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
@@ -137,6 +141,16 @@ std::optional<Assembler> Assembler::find() {
   const std::string version = text.substr(at + 8, text.find(',', at) - at - 8);
   if (version != "13.0") return std::nullopt;
   return Assembler(version);
+}
+
+bool Assembler::takes(const std::string& arch, const std::string& text, std::string& why) const {
+  const ScratchFile file(text);
+  bool is_good = true;
+  const std::string said = output_of(command(arch, file.path()), is_good);
+  // The front end alone refuses `.unified`, which a whole run takes.
+  if (!is_good) output_of("ptxas -c -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1", is_good);
+  why = is_good ? "" : said.substr(0, said.find('\n'));
+  return is_good;
 }
 
 // A syntax error hides what follows, and an error hides those of instructions that are expanded before they are

@@ -31,6 +31,9 @@ class Assembler {
   // the head or the tail is under -1 and says that the batch itself is broken.
   std::map<int, std::string> rejected(const Batch& batch) const;
 
+  // Whether a whole module is taken, linking left aside; `why` is the first message where it is not.
+  bool takes(const std::string& arch, const std::string& text, std::string& why) const;
+
   const std::string& version() const { return version_; }
 
  private:
