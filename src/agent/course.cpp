@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "agent/codes.h"
+#include "agent/judge.h"
 #include "agent/prompt.h"
 #include "agent/restore.h"
 #include "base/hash.h"
@@ -41,11 +42,6 @@ std::optional<session::Reply> refusal(Json& input) {
   return session::Reply{false, {{"findings", to_json(findings)}}};
 }
 
-// Whether the call is about the shapes that the task names, and no fewer.
-bool is_about_all_shapes(const Json& event) {
-  return event["input"].is_object() && !event["input"].contains("shapes") && !event["input"].contains("shape");
-}
-
 Level level_of(const Json& event) {
   const Json& output = event["output"];
   const Json& tool = event["tool"];
@@ -54,7 +50,13 @@ Level level_of(const Json& event) {
   if (tool == "check") return is_proved ? Level::Safe : Level::Nothing;
   if (tool != "prove" || !is_proved) return Level::Nothing;
   const bool is_kept = output.value("contract", Json()) == "kept";
-  return is_kept && is_about_all_shapes(event) ? Level::Accepted : Level::Equal;
+  return is_kept && is_about_all_shapes(event["input"]) ? Level::Accepted : Level::Equal;
+}
+
+// 0 where there is none: what cannot be measured is null in an answer.
+double number_at(const Json& value, const std::string& pointer) {
+  const Json::json_pointer at(pointer);
+  return value.contains(at) && value[at].is_number() ? value[at].get<double>() : 0;
 }
 
 bool is_judgement(const Json& tool) {
@@ -218,16 +220,17 @@ void Course::measure(const Json& event, unsigned lane) {
     return each.sha256 == output.value("candidate_sha256", "");
   });
   const Json shapes = output.value("shapes", Json::array());
-  if (found == accepted_.end() || !is_about_all_shapes(event) || !output.value("holds", false) || shapes.empty())
+  if (found == accepted_.end() || !is_about_all_shapes(event["input"]) || !output.value("holds", false) ||
+      shapes.empty())
     return;
   double logs = 0, share = 1;
   for (const Json& shape : shapes) {
     const char* how = shape.value("is_cold", true) ? "cold" : "warm";
-    const double value = shape.value(Json::json_pointer(fmt::format("/{}/candidate_ns/value", how)), 0.0);
+    const double value = number_at(shape, fmt::format("/{}/candidate_ns/value", how));
     if (!(value > 0)) return;
     logs += std::log(value);
-    share =
-        std::min(share, std::max(shape.value("share_of_copy_bandwidth", 0.0), shape.value("share_of_known_rate", 0.0)));
+    share = std::min(share,
+                     std::max(number_at(shape, "/share_of_copy_bandwidth"), number_at(shape, "/share_of_known_rate")));
   }
   const double mean = std::exp(logs / static_cast<double>(shapes.size()));
   const bool is_faster = std::none_of(accepted_.begin(), accepted_.end(), [&](const Candidate& each) {

@@ -15,11 +15,15 @@ namespace plumb::agent {
 
 using Json = nlohmann::json;
 
-bool FinalText::remember(const session::Session& session, std::string_view tool, const session::Reply& reply) {
+bool is_about_all_shapes(const Json& input) {
+  return input.is_object() && !input.contains("shapes") && !input.contains("shape");
+}
+
+bool FinalText::remember(const session::Session& session, const Call& call, const session::Reply& reply) {
   if (!reply.is_answer) return false;
-  const bool is_write = tool == "write_candidate" || tool == "patch_candidate";
-  const bool is_accepted =
-      tool == "prove" && reply.output.value("verdict", "") == "proved" && reply.output["contract"] == "kept";
+  const bool is_write = call.tool == "write_candidate" || call.tool == "patch_candidate";
+  const bool is_accepted = call.tool == "prove" && is_about_all_shapes(call.input) &&
+                           reply.output.value("verdict", "") == "proved" && reply.output["contract"] == "kept";
   if (!is_accepted && (!is_write || is_accepted_)) return false;
   is_accepted_ = is_accepted_ || is_accepted;
   file_ = reply.output.value("file", "");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/provider.h"
 #include "base/finding.h"
 #include "prove/prove.h"
 #include "session/session.h"
@@ -18,7 +19,8 @@
 
 namespace plumb::agent {
 
-// The text to judge at the end: the last that `prove` accepted, or else the last written. Told of every call.
+// The text to judge at the end: the last that `prove` accepted at all the task's shapes, or else the last written. Told
+// of every call.
 class FinalText {
  public:
   FinalText() = default;
@@ -27,7 +29,7 @@ class FinalText {
       : text_(std::move(text)), file_(std::move(file)), is_accepted_(is_accepted) {}
 
   // True when this answer makes another text the final one.
-  bool remember(const session::Session& session, std::string_view tool, const session::Reply& reply);
+  bool remember(const session::Session& session, const Call& call, const session::Reply& reply);
 
   const SourcePtr& text() const { return text_; }  // null before the first candidate
   const std::string& file() const { return file_; }
@@ -44,6 +46,9 @@ struct Judged {
   // Written to `out`, of a lowering alone: NAME.ptx, NAME.proof.json, proposals.
   std::vector<std::filesystem::path> files;
 };
+// Whether a call is about the shapes that the task names, and no others.
+bool is_about_all_shapes(const nlohmann::json& input);
+
 // Appends an `end` event to the log and tells `watch` of it. Why there is no lowering is among the findings.
 Judged judge(const session::Session& session, const FinalText& final_text, const std::filesystem::path& out,
              const std::filesystem::path& log, const std::function<void(const nlohmann::json&)>& watch,

@@ -6,7 +6,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,7 @@ bool McpRun::begin_or_resume(Findings& findings) {
     for (const Event& event : log->events) {
       calls_ += event.value["event"] == "call" ? 1 : 0;
       has_given = has_given || event.value["event"] == "given";
+      before_ = std::max(before_, event.value.value("at", 0.0));
     }
     if (!restore(*session_, *log, final_text_, findings)) return false;
   }
@@ -141,9 +143,16 @@ bool McpRun::begin_with_given(Findings& findings) {
     return false;
   }
   const Json event = given_event(*options_.given, session_->default_file());
+  return record(event, findings) && take_given(*session_, event, final_text_, findings);
+}
+
+// As `plumb lower` does: every event with the seconds of the run so far.
+bool McpRun::record(Json event, Findings& findings) {
+  const double seconds = before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  event["at"] = std::round(seconds * 1e3) / 1e3;
   if (!append_event(log_, event, findings)) return false;
   if (options_.watch) options_.watch(event);
-  return take_given(*session_, event, final_text_, findings);
+  return true;
 }
 
 Json McpRun::describe_tools() {
@@ -258,14 +267,13 @@ void McpRun::carry_out(McpCall& call) {
       event["output"] = reply.output;
       event["is_answer"] = reply.is_answer;
     }
-    if (!append_event(log_, event, findings)) reply = session::Reply{false, {{"findings", to_json(findings)}}};
-    if (options_.watch) options_.watch(event);
+    if (!record(std::move(event), findings)) reply = session::Reply{false, {{"findings", to_json(findings)}}};
   }
   if (is_cancelled) {
     judged_sha256_.clear();
     return leave(call.cancelled);
   }
-  final_text_.remember(*session_, call.tool, reply);
+  final_text_.remember(*session_, {call.tool, call.input}, reply);
   publish();
   {
     const std::lock_guard hold(mutex_);
@@ -278,10 +286,9 @@ session::Reply McpRun::note(const Json& input) {
   Findings findings;
   const RunTool* tool = find_run_tool("note");
   if (!session::conforms(input, Json::parse(tool->schema), findings) ||
-      !log_message(log_, input["text"].get_ref<const std::string&>(), findings)) {
+      !record({{"event", "message"}, {"role", "model"}, {"text", input["text"]}}, findings)) {
     return {false, {{"findings", to_json(findings)}}};
   }
-  if (options_.watch) options_.watch({{"event", "message"}, {"role", "model"}, {"text", input["text"]}});
   return {true, {{"is_noted", true}}};
 }
 

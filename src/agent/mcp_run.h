@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -87,6 +88,7 @@ class McpRun {
   McpRun(McpRunOptions options, int lock);
   bool begin_or_resume(Findings& findings);
   bool begin_with_given(Findings& findings);
+  bool record(nlohmann::json event, Findings& findings);
   void work();
   void carry_out(McpCall& call);
   session::Reply note(const nlohmann::json& input);
@@ -98,6 +100,8 @@ class McpRun {
   std::filesystem::path log_;
   std::unique_ptr<session::Session> session_;
   std::string from_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  double before_ = 0;  // seconds that the run took before this process
   std::thread thread_;
 
   // Of the run's thread alone.

@@ -10,6 +10,8 @@
 #include "agent/codes.h"
 #include "agent/run_log.h"
 #include "base/file.h"
+#include "session/schema.h"
+#include "session/tool.h"
 
 namespace plumb::agent {
 namespace {
@@ -41,7 +43,10 @@ std::vector<std::filesystem::path> write_proposals(const std::filesystem::path& 
   for (const Event& event : run->events) {
     const Json& call = event.value;
     if (call["event"] != "call" || call["tool"] != "propose" || !call.value("is_answer", false)) continue;
-    proposals[call["input"]["name"].get<std::string>()] = call["input"];
+    const Json& input = call["input"];
+    Findings unfit;
+    if (session::conforms(input, Json::parse(session::find_tool("propose")->schema), unfit))
+      proposals[input["name"].get<std::string>()] = input;
   }
   for (const auto& [name, proposal] : proposals) {
     std::string missing;

@@ -34,7 +34,7 @@ bool take_given(const session::Session& session, const Json& event, FinalText& f
   if (!session.write(event["file"].get_ref<const std::string&>(), event["text"].get_ref<const std::string&>(),
                      findings))
     return false;
-  final_text.remember(session, "write_candidate", {true, event});
+  final_text.remember(session, {"write_candidate", Json::object()}, {true, event});
   return true;
 }
 
@@ -44,7 +44,7 @@ bool restore(const session::Session& session, const RunLog& log, FinalText& fina
     if (event.value["event"] != "call") continue;
     if (!make_again(session, event, findings)) return false;
     const session::Reply then{event.value.value("is_answer", true), event.value["output"]};
-    final_text.remember(session, event.value["tool"].get_ref<const std::string&>(), then);
+    final_text.remember(session, {event.value["tool"], event.value["input"]}, then);
   }
   return true;
 }

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "agent/codes.h"
+#include "agent/event_types.h"
 #include "base/file.h"
 
 namespace plumb::agent {
@@ -75,8 +76,9 @@ std::string wrong_with(const Json& event) {
   if (const Json lane = event.value("lane", Json(0u)); !lane.is_number_unsigned() || lane >= kMostLanes) {
     return "`lane` is no lane";
   }
-  const bool is_good = name != "call" || (event.contains("input") && event.contains("output"));
-  return is_good ? "" : "a call needs `tool`, `input` and `output`";
+  if (name == "call" && (!event.contains("input") || !event.contains("output")))
+    return "a call needs `tool`, `input` and `output`";
+  return wrong_type(event);
 }
 
 // Whether a line that does not parse is what a kill left: it is the last and has no end, or a `cut` event follows it.

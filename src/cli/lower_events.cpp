@@ -23,6 +23,12 @@ std::string shortened(std::string text) {
   return text;
 }
 
+// 0 where there is none: what cannot be measured is null in an answer.
+double number_at(const Json& value, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return value.contains(at) && value[at].is_number() ? value[at].get<double>() : 0;
+}
+
 // What came of a call, in a few words.
 std::string outcome(const Json& event) {
   const Json& output = event["output"];
@@ -42,8 +48,8 @@ std::string outcome(const Json& event) {
       const char* how = shape.value("is_cold", true) ? "/cold/candidate_ns/value" : "/warm/candidate_ns/value";
       out += fmt::format(
           "{}{} {:.2f} us, {:.0f}% of the card", out.empty() ? "" : "; ", shape.value("shape", ""),
-          1e-3 * shape.value(Json::json_pointer(how), 0.0),
-          100 * std::max(shape.value("share_of_copy_bandwidth", 0.0), shape.value("share_of_known_rate", 0.0)));
+          1e-3 * number_at(shape, how),
+          100 * std::max(number_at(shape, "/share_of_copy_bandwidth"), number_at(shape, "/share_of_known_rate")));
     }
     return out;
   }
@@ -122,7 +128,8 @@ std::string LowerEvents::text(const Json& event) {
                        event.value("file", ""));
   }
   if (kind == "share") {
-    return fmt::format("{}takes over the accepted candidate of lane {}\n", lane, event.value("from", 0u) + 1);
+    return fmt::format("{}takes over the accepted candidate of lane {}\n", lane,
+                       event["from"].is_number_unsigned() ? event["from"].get<unsigned>() + 1 : 1);
   }
   if (kind == "stop") return fmt::format("{}stop: {}, {}\n", lane, event.value("reason", ""), event.value("text", ""));
   if (kind == "resume") return "the run goes on from its log\n";

@@ -132,11 +132,11 @@ static_assert(sizeof(AllocationProperties) == 32 && sizeof(AccessDescriptor) == 
   X(graph_exec_destroy, "cuGraphExecDestroy", (GraphExec exec))                                                       \
   X(graph_destroy, "cuGraphDestroy", (Graph graph))                                                                   \
   X(encode_tiled, "cuTensorMapEncodeTiled",                                                                           \
-    (TensorMapImage * map, int type, std::uint32_t rank, void* address, const std::uint64_t* dims,                    \
+    (TensorMapImage * map, int type, std::uint32_t rank, DevicePtr address, const std::uint64_t* dims,                \
      const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* element_strides, int interleave,    \
      int swizzle, int promotion, int fill))                                                                           \
   X(encode_im2col, "cuTensorMapEncodeIm2col",                                                                         \
-    (TensorMapImage * map, int type, std::uint32_t rank, void* address, const std::uint64_t* dims,                    \
+    (TensorMapImage * map, int type, std::uint32_t rank, DevicePtr address, const std::uint64_t* dims,                \
      const std::uint64_t* strides, const std::int32_t* lower, const std::int32_t* upper, std::uint32_t channels,      \
      std::uint32_t pixels, const std::uint32_t* element_strides, int interleave, int swizzle, int promotion,          \
      int fill))                                                                                                       \

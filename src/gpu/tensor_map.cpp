@@ -82,7 +82,7 @@ Status encode(const Driver& driver, const TensorMapPlan& plan, DevicePtr buffer,
                                         : plan.box.size() == rank);
   if (!type || !interleave || !swizzle || !promotion || !fill || !is_sound) return kInvalidValue;
   const auto rank_word = static_cast<std::uint32_t>(rank);
-  void* address = reinterpret_cast<void*>(buffer + plan.offset);
+  const DevicePtr address = buffer + plan.offset;
   if (plan.is_im2col) {
     return driver.encode_im2col(&out, *type, rank_word, address, plan.dims.data(), plan.strides.data(),
                                 plan.lower.data(), plan.upper.data(), plan.channels, plan.pixels,

@@ -132,7 +132,7 @@ def time_library(config):
         rounds.append(pair)
     torch.cuda.synchronize()
     times = [[pair[key][0].elapsed_time(pair[key][1]) for key in ("library", "winner")] for pair in rounds[10:]]
-    return {"name": (module.__doc__ or "").strip(), "rounds_ms": times}
+    return {"name": (module.__doc__ or "").strip().rstrip("."), "rounds_ms": times}
 
 tried, best = [], None
 for config in plan["configs"]:

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "session/gpu_bench.h"
 #include "session/gpu_testing.h"
@@ -219,6 +220,32 @@ TEST(HiddenShapes, KeepRowsWithinTheirStrides) {
       EXPECT_LE(shape.sizes.at("columns") * shape.sizes.at("step"), shape.sizes.at("stride"));
     }
   }
+}
+
+// A product whose outputs lie with rows, or with columns, side by side: by no drawn pair of strides are two of them
+// one.
+TEST(HiddenShapes, KeepElementsApart) {
+  task::Task task;
+  for (const auto& [m, n, row, column] :
+       {std::array{64L, 48L, 48L, 1L}, {5L, 9L, 2L, 11L}, {33L, 20L, 90L, 4L}, {80L, 70L, 1L, 80L}}) {
+    task::Shape shape;
+    shape.sizes = {{"M", m}, {"N", n}, {"scm", row}, {"scn", column}};
+    shape.label = task::label_of(shape.sizes);
+    task.prove_shapes.push_back(std::move(shape));
+  }
+  unsigned drawn = 0;
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    for (const task::Shape& shape : draw_hidden_shapes(task, 3, seed)) {
+      std::set<std::int64_t> places;
+      const auto at = [&](const char* name) { return shape.sizes.at(name); };
+      for (std::int64_t i = 0; i < at("M"); ++i) {
+        for (std::int64_t j = 0; j < at("N"); ++j) places.insert(i * at("scm") + j * at("scn"));
+      }
+      EXPECT_EQ(places.size(), static_cast<std::size_t>(at("M") * at("N"))) << shape.label;
+      ++drawn;
+    }
+  }
+  EXPECT_GT(drawn, 60u);
 }
 
 TEST(HiddenShapes, AreOthersWithAnotherSeed) {

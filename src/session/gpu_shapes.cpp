@@ -22,6 +22,9 @@ struct Ranges {
   std::vector<std::pair<std::string, std::string>> equal, at_most;
   // a * b <= c: a row of `a` elements, `b` apart, fits the stride `c`.
   std::vector<std::array<std::string, 3>> products;
+  // a elements s apart beside b elements t apart: one dimension fits into the stride of the other, so that no two
+  // elements are one.
+  std::vector<std::array<std::string, 4>> grids;
 
   explicit Ranges(const std::vector<const task::Shape*>& shapes) {
     for (const auto& [size, value] : shapes.front()->sizes) {
@@ -47,8 +50,15 @@ struct Ranges {
           const auto fits = [&](const task::Shape* shape) {
             return value_of(shape->sizes, a) * value_of(shape->sizes, b) <= value_of(shape->sizes, c);
           };
-          if (a < b && c != a && c != b && std::all_of(shapes.begin(), shapes.end(), fits)) {
-            products.push_back({a, b, c});
+          if (c == a || c == b) continue;
+          if (a < b && std::all_of(shapes.begin(), shapes.end(), fits)) products.push_back({a, b, c});
+          for (const std::string& d : names) {
+            const std::array<std::string, 4> grid = {a, b, c, d};
+            if (a >= c || d == a || d == b || d == c) continue;
+            if (std::all_of(shapes.begin(), shapes.end(),
+                            [&](const task::Shape* shape) { return is_apart(grid, shape->sizes); })) {
+              grids.push_back(grid);
+            }
           }
         }
       }
@@ -60,6 +70,12 @@ struct Ranges {
     return at == sizes.end() ? 0 : at->second;
   }
 
+  static bool is_apart(const std::array<std::string, 4>& grid, const task::Sizes& sizes) {
+    const std::int64_t a = value_of(sizes, grid[0]), s = value_of(sizes, grid[1]), b = value_of(sizes, grid[2]),
+                       t = value_of(sizes, grid[3]);
+    return a * s <= t || b * t <= s;
+  }
+
   bool holds(const task::Sizes& sizes) const {
     const auto value = [&](const std::string& size) { return value_of(sizes, size); };
     return std::all_of(equal.begin(), equal.end(),
@@ -67,7 +83,8 @@ struct Ranges {
            std::all_of(at_most.begin(), at_most.end(),
                        [&](const auto& pair) { return value(pair.first) <= value(pair.second); }) &&
            std::all_of(products.begin(), products.end(),
-                       [&](const auto& each) { return value(each[0]) * value(each[1]) <= value(each[2]); });
+                       [&](const auto& each) { return value(each[0]) * value(each[1]) <= value(each[2]); }) &&
+           std::all_of(grids.begin(), grids.end(), [&](const auto& grid) { return is_apart(grid, sizes); });
   }
 };
 

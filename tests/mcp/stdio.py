@@ -3,6 +3,7 @@
 clients that do everything wrong."""
 import json
 import os
+import random
 import time
 
 from peer import CANDIDATE, META, PLUMB, TASK, WRONG, Stdio, log_of, read, same
@@ -91,6 +92,8 @@ def test_a_run_ends_in_a_lowering_that_replays():
     same(read("run/vector_add.ptx"), CANDIDATE)
     same([event["event"] for event in log_of()].count("end"), 1, "what was judged is not judged again")
     assert "A subtraction first." in [event.get("text") for event in log_of()]
+    moments = [event["at"] for event in log_of() if event["event"] in ("call", "message")]
+    assert moments == sorted(moments) and moments[-1] > 0, moments
     same(plumb("prove", TASK, "run/vector_add.ptx", "--recheck", "run/vector_add.proof.json").code, 0)
     replay = plumb("lower", TASK, "--target", "sm_89", "--provider", "replay", "--log", "run/run.jsonl", "--out", "again")
     same(replay.code, 0, replay.err)
@@ -111,6 +114,58 @@ def test_the_end_of_the_input_judges_what_is_there():
         code, error = server.close()
         same(code, 1, error)
     assert "agent.not-proved" in error and not os.path.exists("wrong/vector_add.ptx"), error
+
+
+def test_a_proof_at_fewer_shapes_gives_up_nothing_that_holds():
+    # Right for the one shape that is asked about, and nowhere else.
+    narrow = CANDIDATE.replace("add.f32 a6, a6, b6;", "sub.f32 a6, a6, b6;")
+    assert narrow != CANDIDATE
+    with Stdio() as server:
+        server.initialize()
+        server.call("write_candidate", {"text": CANDIDATE})
+        same(server.call("prove")["structuredContent"]["verdict"], "proved")
+        server.call("write_candidate", {"text": narrow})
+        same(server.call("prove", {"shapes": [{"n": 1}]})["structuredContent"]["verdict"], "proved")
+        same(server.call("finish")["structuredContent"]["holds"], True)
+        same(server.close()[0], 0)
+    same(read("run/vector_add.ptx"), CANDIDATE)
+
+
+def test_a_log_from_anywhere_is_read_or_refused():
+    with Stdio() as server:
+        server.initialize()
+        server.call("note", {"text": "A plan."})
+        server.call("write_candidate", {"text": WRONG})
+        server.call("check")
+        server.call("prove")
+        server.call("run", {"shape": {"n": 100}})
+        server.call("prove", {"file": 3})
+        server.close()
+    lines = [json.loads(line) for line in read("run/run.jsonl").splitlines()]
+
+    def paths(value, path=()):
+        elements = value.items() if isinstance(value, dict) else list(enumerate(value))[:2] if isinstance(value, list) else []
+        for key, element in elements:
+            yield path + (key,)
+            yield from paths(element, path + (key,))
+
+    draw, places, refusals = random.Random(7), list(paths(lines)), 0
+    for _ in range(80):
+        changed = json.loads(json.dumps(lines))
+        *above, last = draw.choice(places)
+        part = changed
+        for key in above:
+            part = part[key]
+        if draw.random() < 0.15:
+            del part[last]
+        else:
+            part[last] = draw.choice([3, -1, 1e308, "x", None, True, [], [3], {}, {"a": 1}])
+        write("bad/run.jsonl", "".join(json.dumps(line) + "\n" for line in changed))
+        for command in (("report", "bad"), ("export", "bad"), ("report", "bad", "--html", "bad/page.html"),
+                        ("mcp", TASK, "--target", "sm_89", "--out", "bad"),
+                        ("lower", TASK, "--target", "sm_89", "--log", "bad/run.jsonl", "--out", "again", "-j", "1")):
+            refusals += plumb(*command).code == 2  # an inner fault is 3, which fails in there
+    assert refusals > 30, refusals
 
 
 def test_progress_grows_and_stops_with_the_answer():
@@ -308,7 +363,9 @@ def test_a_run_goes_on_after_a_kill():
         assert old in text
     with Stdio() as server:
         server.initialize()
+        killed_at = log_of()[-1]["at"]
         same(server.call("read_candidate")["structuredContent"]["text"], text, "after the kill")
+        assert log_of()[-1]["at"] >= killed_at, "the run's time goes on"
         server.call("write_candidate", {"text": CANDIDATE})
         same(server.call("finish")["structuredContent"]["holds"], True)
         server.close()
