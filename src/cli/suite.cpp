@@ -38,6 +38,18 @@ bool write_results(const SuiteArguments& arguments, const session::SuiteOutcome&
   return arguments.html.empty() || write_file(arguments.html, to_html(outcome), findings);
 }
 
+// How many rows of one beginning hold; rows without a log count as begun from the source.
+std::string count_text(const session::SuiteOutcome& outcome, std::string_view from, std::string_view words) {
+  std::size_t held = 0, all = 0;
+  for (const session::SuiteRow& row : outcome.rows) {
+    const bool is_given = row.from == "scaffold" || row.from == "seed";
+    if (is_given ? row.from != from : from != "source") continue;
+    ++all;
+    held += row.holds() ? 1 : 0;
+  }
+  return all == 0 && from != "source" ? std::string() : fmt::format("  {} of {} {}\n", held, all, words);
+}
+
 void run_suite(Context& context, const SuiteArguments& arguments) {
   Findings findings;
   session::SuiteOptions options;
@@ -68,9 +80,10 @@ void run_suite(Context& context, const SuiteArguments& arguments) {
   }
   if (outcome.is_bad_input) return refuse(context, outcome.findings);
   if (!write_results(arguments, outcome, findings)) return refuse(context, findings);
-  std::size_t held = 0;
-  for (const session::SuiteRow& row : outcome.rows) held += row.holds() ? 1 : 0;
-  std::string summary = fmt::format("  {} of {} lowerings hold\n", held, outcome.rows.size());
+  std::string summary = count_text(outcome, "source", "lowerings hold");
+  for (const char* from : {"scaffold", "seed"}) {
+    summary += count_text(outcome, from, fmt::format("lowerings that began with a {} hold", from));
+  }
   if (!outcome.has_gpu) summary += "  no GPU here: nothing was tested or timed\n";
   answer(context, to_json(outcome), summary, outcome.holds());
   if (!outcome.has_gpu) context.exit_code = kNoGpu;

@@ -187,6 +187,9 @@ def test_suite_proves_keeps_and_shows():
         write(f"mixed/{name}/sm_89/run.jsonl", "\n".join([json.dumps({**json.loads(first_line), "from": beginning}), *rest]))
     mixed = json.loads(plumb("suite", "mixed", "--html", "mixed.html", "--json").out)
     same({row["task"]: row["from"] for row in mixed["rows"]}, {"one": "source", "two": "scaffold", "three": "seed"})
+    told = plumb("suite", "mixed").out
+    for words in ("1 of 1 lowerings hold", "1 of 1 lowerings that began with a scaffold hold", "lowerings that began with a seed hold"):
+        assert words in told, told
     page = read("mixed.html")
     tables = page.split("<table>")[1:]
     same([[name for name in ("one", "two", "three") if f"<td>{name}</td>" in table] for table in tables],
