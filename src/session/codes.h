@@ -10,15 +10,15 @@
 
 namespace plumb::session {
 
-extern const Code kTool;            // a tool that the table does not have
-extern const Code kInput;           // a tool's input that its schema does not allow
-extern const Code kFileName;        // a file outside of the run folder
-extern const Code kPatch;           // a patch that does not apply
-extern const Code kTarget;          // a candidate for another target
-extern const Code kEntry;           // an entry that the module does not have
-extern const Code kArray;           // a .npy file that cannot be read
-extern const Code kArrayType;       // an array that does not suit the argument
-extern const Code kNoTask;          // a tool that needs a task
+extern const Code kTool;       // a tool that the table does not have
+extern const Code kInput;      // a tool's input that its schema does not allow
+extern const Code kFileName;   // a file outside of the run folder
+extern const Code kPatch;      // a patch that does not apply
+extern const Code kTarget;     // a candidate for another target
+extern const Code kEntry;      // an entry that the module does not have
+extern const Code kArray;      // a .npy file that cannot be read
+extern const Code kArrayType;  // an array that does not suit the argument
+extern const Code kNoTask;     // a tool that needs a task
 extern const Code kUnknownCode;
 extern const Code kUnknownForm;
 extern const Code kNewTask;       // a description that makes no task

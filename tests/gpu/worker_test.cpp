@@ -181,8 +181,8 @@ class Candidate {
   explicit Candidate(const std::string& word) : path_((scratch_.path() / "fake.ptx").string()) {
     std::ostringstream text;
     text << "//! entry = \"add\"\n//! grid = [\"cdiv(n, 256)\"]\n//! block = [256]\n"
-                            "//! params = [\"x_ptr\", \"y_ptr\", \"out_ptr\", \"n\"]\n"
-                         << ptx(word);
+            "//! params = [\"x_ptr\", \"y_ptr\", \"out_ptr\", \"n\"]\n"
+         << ptx(word);
     text_ = text.str();
     std::ofstream(path_) << text_;
   }
