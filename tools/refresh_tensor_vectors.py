@@ -13,7 +13,6 @@ the card refuses to execute. --full also keeps whole images of memory, for looki
 import argparse
 import concurrent.futures
 import ctypes
-import json
 import pathlib
 import random
 import subprocess

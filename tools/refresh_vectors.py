@@ -420,7 +420,10 @@ def matrix_kernel(types, counts):
     a, b, c = counts
     names = [f"%v{i}" for i in range(a + b + c)]
     loads = "\n".join(f"ld.global.{mov} {name}, [%at2+{i * 32 * size}];" for i, name in enumerate(names))
-    group = lambda items: "{" + ", ".join(items) + "}"
+
+    def group(items):
+        return "{" + ", ".join(items) + "}"
+
     d = [f"%w{i}" for i in range(c)]
     stores = "\n".join(f"st.global.{mov} [%at3+{i * 32 * size}], {name};" for i, name in enumerate(d))
     return f""".version 9.0
@@ -488,7 +491,7 @@ class Gpu:
 
 def lane_section(gpu, form, rng, count):
     rows = []
-    for index in range(count):
+    for _ in range(count):
         row = [draw(rng, kind, rng.randrange(64)) for kind in form.kinds]
         rows.append(row + [0] * (3 - len(row)))
     data = b"".join(struct.pack("<3Q", *row) for row in rows)
@@ -533,14 +536,14 @@ def main():
     gpu = Gpu()
     refused = []
     for chapter, forms in CHAPTERS.items():
-        lines = [f"# What the instructions of this chapter leave. tools/refresh_vectors.py made it.", f"stamp {gpu.stamp}"]
+        lines = ["# What the instructions of this chapter leave. tools/refresh_vectors.py made it.", f"stamp {gpu.stamp}"]
         for form in forms():
             try:
                 lines += lane_section(gpu, form, random.Random(form.line), args.count)
             except RuntimeError as error:
                 refused.append(f"{form.line}: {error}")
         (args.out / f"{chapter}.vec").write_text("\n".join(lines) + "\n")
-    lines = [f"# Matrix products. tools/refresh_vectors.py made it.", f"stamp {gpu.stamp}"]
+    lines = ["# Matrix products. tools/refresh_vectors.py made it.", f"stamp {gpu.stamp}"]
     for types, counts, kinds in matrices():
         try:
             lines += matrix_section(gpu, types, counts, kinds, random.Random(types), args.tiles)

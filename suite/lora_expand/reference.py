@@ -1,4 +1,3 @@
-import numpy as np
 
 
 def reference(h_ptr, b_ptr, idx_ptr, y_ptr, scale, **_):

@@ -1,4 +1,3 @@
-import numpy as np
 
 
 def reference(x_ptr, a_ptr, idx_ptr, h_ptr, **_):

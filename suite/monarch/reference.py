@@ -1,5 +1,4 @@
 import numpy as np
-
 from suite_numpy import to_bf16
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`plumb mcp --http`: who may come in, sessions, streams, headers that repeat the body, and clients that leave."""
 import json
-import os
 import signal
 import time
 
-from peer import CANDIDATE, Http, TASK, events, log_of, modern, read, same
 from harness import plumb, refused, run_tests
+from peer import CANDIDATE, TASK, Http, events, log_of, modern, read, same
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LONG = {"shapes": [{"n": 3_000_000}]}

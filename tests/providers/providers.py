@@ -5,11 +5,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 
-from common import GOOD, KEY, SOURCE, TASK, WIRES, arguments_of, environment, events, lower, replay
+from common import GOOD, KEY, TASK, WIRES, arguments_of, environment, events, lower, replay
 from harness import PLUMB, plumb, read, refused, run_tests, same, write
 from peer import Peer, call, stream_text, thinking
 

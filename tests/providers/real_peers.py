@@ -17,10 +17,9 @@ import anthropic  # noqa: E402
 import openai  # noqa: E402
 import pydantic  # noqa: E402
 from anthropic.types.message_create_params import MessageCreateParamsStreaming  # noqa: E402
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming  # noqa: E402
-
 from common import GOOD, TASK, environment, events, lower  # noqa: E402
 from harness import plumb, read, run_tests, same  # noqa: E402
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming  # noqa: E402
 from peer import Peer, call, thinking  # noqa: E402
 
 STEPS = [[thinking("Hm.", "c2ln"), "Look.", call("task")], [call("write_candidate", {"text": GOOD}), call("assemble")],
