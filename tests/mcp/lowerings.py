@@ -5,8 +5,8 @@ import glob
 import json
 import os
 
-from harness import plumb, run_tests
 from peer import SOURCE, read, same
+from harness import plumb, run_tests
 
 FOLDERS = sorted(glob.glob(os.path.join(SOURCE, "tests", "corpus", "*", "lowerings", "*")))
 

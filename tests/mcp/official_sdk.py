@@ -14,10 +14,11 @@ if "--inside" not in sys.argv:
 
 import asyncio  # noqa: E402
 
-from harness import run_tests  # noqa: E402
 from mcp.client import Client  # noqa: E402
 from mcp.client.stdio import StdioServerParameters  # noqa: E402
+
 from peer import CANDIDATE, PLUMB, TASK, Http, environment, same  # noqa: E402
+from harness import run_tests  # noqa: E402
 
 
 async def drive(client):

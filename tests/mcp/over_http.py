@@ -4,8 +4,8 @@ import json
 import signal
 import time
 
+from peer import CANDIDATE, Http, TASK, events, log_of, modern, read, same
 from harness import plumb, refused, run_tests
-from peer import CANDIDATE, TASK, Http, events, log_of, modern, read, same
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LONG = {"shapes": [{"n": 3_000_000}]}

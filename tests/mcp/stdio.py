@@ -6,8 +6,8 @@ import os
 import random
 import time
 
-from harness import plumb, refused, run_tests, write
 from peer import CANDIDATE, META, TASK, WRONG, Stdio, log_of, read, same
+from harness import plumb, refused, run_tests, write
 
 # Large enough that the proof is still under way when it is taken back.
 LONG = {"shapes": [{"n": 3_000_000}]}
