@@ -204,6 +204,7 @@ std::vector<Json> trajectories(const RunLog& log) {
   }
   std::sort(lanes.begin(), lanes.end());
   std::vector<Json> out;
+  out.reserve(lanes.size());
   for (const unsigned lane : lanes) out.push_back(lane_trajectory(story, log, lane));
   return out;
 }

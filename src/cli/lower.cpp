@@ -133,6 +133,7 @@ void run_lower(Context& context, const LowerArguments& arguments) {
   const auto providers = make_providers(arguments, *task, options, findings);
   if (providers.empty()) return refuse(context, findings);
   std::vector<agent::Provider*> borrowed;
+  borrowed.reserve(providers.size());
   for (const auto& provider : providers) borrowed.push_back(provider.get());
   options.out = !arguments.out.empty() ? fs::path(arguments.out) : fs::path("lowered") / task->name / arguments.target;
   options.is_resume = arguments.is_resume;

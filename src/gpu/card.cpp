@@ -23,7 +23,10 @@ constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6
 constexpr int kLimitHeap = 2, kLimitPersistingL2 = 6;
 constexpr unsigned kNonBlocking = 1;
 
-void* as_value(std::size_t value) { return reinterpret_cast<void*>(value); }
+// The driver takes numbers as pointers here.
+void* as_value(std::size_t value) {
+  return reinterpret_cast<void*>(value);  // NOLINT(performance-no-int-to-ptr)
+}
 
 }  // namespace
 
@@ -122,7 +125,7 @@ bool Card::load_module(const std::string& ptx, ModuleHandle& module, Failure& fa
   }
   // Code that comes from the driver's cache has no remarks: those of its compilation stay.
   std::string& log = logs_[sha256(ptx)];
-  if (info[0] != '\0') log = info.c_str();
+  if (info[0] != '\0') log.assign(info.data());
   return true;
 }
 

@@ -81,8 +81,9 @@ class OperandMatch {
       if (all.back().kind == Operand::Kind::Label) return std::nullopt;  // the parser holds it to the prototypes
       return Mismatch{&kOperandKind, kNoLabel, all.back().span, 0};
     }
+    const std::string_view symbol = all[at].symbol;
     const auto callee = std::find_if(module_.functions.begin(), module_.functions.end(),
-                                     [&](const Function& one) { return one.name == all[at].symbol; });
+                                     [&](const Function& one) { return one.name == symbol; });
     if (callee == module_.functions.end()) return std::nullopt;  // `vprintf` needs no declaration
     if (callee->is_entry) return Mismatch{&kOperandKind, "a kernel is not called", all[at].span, 0};
     return held_to(variables(callee->results), variables(callee->parameters));
