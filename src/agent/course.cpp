@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agent/answer_parts.h"
 #include "agent/codes.h"
 #include "agent/judge.h"
 #include "agent/prompt.h"
@@ -51,12 +52,6 @@ Level level_of(const Json& event) {
   if (tool != "prove" || !is_proved) return Level::Nothing;
   const bool is_kept = output.value("contract", Json()) == "kept";
   return is_kept && is_about_all_shapes(event["input"]) ? Level::Accepted : Level::Equal;
-}
-
-// 0 where there is none: what cannot be measured is null in an answer.
-double number_at(const Json& value, const std::string& pointer) {
-  const Json::json_pointer at(pointer);
-  return value.contains(at) && value[at].is_number() ? value[at].get<double>() : 0;
 }
 
 bool is_judgement(const Json& tool) {
@@ -226,11 +221,10 @@ void Course::measure(const Json& event, unsigned lane) {
   double logs = 0, share = 1;
   for (const Json& shape : shapes) {
     const char* how = shape.value("is_cold", true) ? "cold" : "warm";
-    const double value = number_at(shape, fmt::format("/{}/candidate_ns/value", how));
+    const double value = number_at(shape, fmt::format("/{}/candidate_ns/value", how)).value_or(0);
     if (!(value > 0)) return;
     logs += std::log(value);
-    share = std::min(share,
-                     std::max(number_at(shape, "/share_of_copy_bandwidth"), number_at(shape, "/share_of_known_rate")));
+    share = std::min(share, share_of_bound(shape));
   }
   const double mean = std::exp(logs / static_cast<double>(shapes.size()));
   const bool is_faster = std::none_of(accepted_.begin(), accepted_.end(), [&](const Candidate& each) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "agent/answer_parts.h"
 #include "base/hash.h"
 
 namespace plumb::agent {
@@ -19,12 +20,6 @@ std::string text_at(const Json& value, const char* key) {
   if (!value.is_object()) return {};
   const auto found = value.find(key);
   return found != value.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::optional<double> number_at(const Json& value, const char* key) {
-  if (!value.is_object()) return std::nullopt;
-  const auto found = value.find(key);
-  return found != value.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 const Json& child(const Json& value, const char* key) {
@@ -39,7 +34,7 @@ std::vector<StepFinding> errors_of(const Json& output) {
   for (const Json& finding : child(output, "findings")) {
     if (text_at(finding, "severity") != "error") continue;
     std::string place = text_at(finding, "file");
-    if (const auto line = number_at(finding, "line")) place += fmt::format(":{:.0f}", *line);
+    if (const auto line = number_at(finding, "/line")) place += fmt::format(":{:.0f}", *line);
     out.push_back({text_at(finding, "code"), std::move(place), text_at(finding, "message")});
   }
   return out;
@@ -51,16 +46,15 @@ void measure(const Json& output, Step& step) {
   std::size_t times = 0, speedups = 0;
   for (const Json& shape : child(output, "shapes")) {
     const Json& cold = child(shape, "cold");
-    if (const auto time = number_at(child(cold, "candidate_ns"), "value"); time && *time > 0) {
+    if (const auto time = number_at(cold, "/candidate_ns/value"); time && *time > 0) {
       log_time += std::log(*time);
       ++times;
     }
-    if (const auto speedup = number_at(child(cold, "speedup"), "value"); speedup && *speedup > 0) {
+    if (const auto speedup = number_at(cold, "/speedup/value"); speedup && *speedup > 0) {
       log_speedup += std::log(*speedup);
       ++speedups;
     }
-    least_share = std::min(least_share, std::max(number_at(shape, "share_of_copy_bandwidth").value_or(0),
-                                                 number_at(shape, "share_of_known_rate").value_or(0)));
+    least_share = std::min(least_share, share_of_bound(shape));
   }
   if (times == 0) return;
   step.nanoseconds = std::exp(log_time / static_cast<double>(times));
@@ -133,7 +127,7 @@ class Reader {
     step.line = event.place.source ? event.place.source->locate(event.place.span.begin).line : 0;
     step.lane = lane_of(value);
     step.kind = text_at(value, "event");
-    step.seconds = number_at(value, "seconds").value_or(0);
+    step.seconds = number_at(value, "/seconds").value_or(0);
     const bool begins = (step.kind == "message" && text_at(value, "role") == "model") || step.kind == "call";
     if (lane.has_turns ? step.kind == "turn" : begins && lane.is_after_call && step.kind == "message") ++lane.turn;
     if (lane.turn == 0 && begins) lane.turn = 1;
@@ -156,7 +150,7 @@ class Reader {
       for (const Json& count : child(value, "usage")) {
         if (count.is_number_unsigned()) story_.tokens += count.get<std::uint64_t>();
       }
-      if (const auto usd = number_at(value, "usd")) story_.usd = story_.usd.value_or(0) + *usd;
+      if (const auto usd = number_at(value, "/usd")) story_.usd = story_.usd.value_or(0) + *usd;
     } else if (step.kind == "end") {
       story_.end = value;
       step.sha256 = text_at(value, "sha256");
@@ -213,7 +207,7 @@ class Reader {
     if (find(step.sha256) != nullptr) return;
     StoryCandidate candidate{step.sha256, text_at(output, "file"), step.lane, step.turn, false,
                              0,           Reached::Written,        {},        {}};
-    candidate.lines = static_cast<std::uint64_t>(number_at(output, "lines").value_or(0));
+    candidate.lines = static_cast<std::uint64_t>(number_at(output, "/lines").value_or(0));
     story_.candidates.push_back(std::move(candidate));
   }
 
@@ -273,7 +267,7 @@ std::string outcome_of(const Json& call) {
   if (output.is_object() && output.contains("holds")) {
     return output["holds"] == true ? "agrees with the Triton source" : "does not agree";
   }
-  if (const auto lines = number_at(output, "lines"))
+  if (const auto lines = number_at(output, "/lines"))
     return fmt::format("{}, {:.0f} lines", text_at(output, "file"), *lines);
   return {};
 }

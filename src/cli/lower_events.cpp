@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/answer_parts.h"
 #include "agent/story.h"
 
 namespace plumb::cli {
@@ -21,12 +22,6 @@ std::string shortened(std::string text) {
     if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) c = '?';
   }
   return text;
-}
-
-// 0 where there is none: what cannot be measured is null in an answer.
-double number_at(const Json& value, const char* pointer) {
-  const Json::json_pointer at(pointer);
-  return value.contains(at) && value[at].is_number() ? value[at].get<double>() : 0;
 }
 
 // What came of a call, in a few words.
@@ -46,10 +41,8 @@ std::string outcome(const Json& event) {
     std::string out;
     for (const Json& shape : output["shapes"]) {
       const char* how = shape.value("is_cold", true) ? "/cold/candidate_ns/value" : "/warm/candidate_ns/value";
-      out += fmt::format(
-          "{}{} {:.2f} us, {:.0f}% of the card", out.empty() ? "" : "; ", shape.value("shape", ""),
-          1e-3 * number_at(shape, how),
-          100 * std::max(number_at(shape, "/share_of_copy_bandwidth"), number_at(shape, "/share_of_known_rate")));
+      out += fmt::format("{}{} {:.2f} us, {:.0f}% of the card", out.empty() ? "" : "; ", shape.value("shape", ""),
+                         1e-3 * agent::number_at(shape, how).value_or(0), 100 * agent::share_of_bound(shape));
     }
     return out;
   }

@@ -59,14 +59,8 @@ double brink_of(Format format) {
 // Whether a number and an infinity lie on the two sides of the format's last finite number, at most `allowed` apart.
 bool is_at_the_edge(Format format, double number, double infinity, double allowed) {
   if (std::isnan(infinity) || std::signbit(number) != std::signbit(infinity)) return false;
-  switch (format) {
-    case Format::F16:
-      return std::abs(number) + allowed >= 65504;
-    case Format::BF16:
-      return std::abs(number) + allowed >= 0x1.FEp127;
-    default:
-      return false;
-  }
+  const bool is_narrow = format == Format::F16 || format == Format::BF16;
+  return is_narrow && std::abs(number) + allowed >= largest_number(format);
 }
 
 std::vector<Ieee*> pointers(std::vector<Ieee>& fields) {

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/hash.h"
+#include "domain/ieee/bits.h"
 #include "domain/ieee/ieee.h"
 #include "prove/codes.h"
 #include "prove/tensor_maps.h"
@@ -48,6 +49,11 @@ std::uint64_t encode(Format format, double value) {
   mode.satfinite = format == Format::E4M3 || format == Format::E5M2;
   const std::uint64_t single = ieee.convert(Format::F32, Format::F64, std::bit_cast<std::uint64_t>(value), {});
   return format == Format::F32 ? single : ieee.convert(format, Format::F32, single, mode);
+}
+
+double largest_number(Format format) {
+  const std::uint64_t bits = domain::ieee::layout(format).largest;
+  return decode(format, reinterpret_cast<const std::byte*>(&bits));
 }
 
 double decode(Format format, const std::byte* element) {

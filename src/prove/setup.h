@@ -61,6 +61,8 @@ std::unique_ptr<domain::Memory> make_equal_memory(const Setup& setup, const doma
 std::optional<domain::Format> float_format(std::string_view type);
 // A number in a format, rounded to nearest even; fp8 saturates.
 std::uint64_t encode(domain::Format format, double value);
+// The largest finite number of a format.
+double largest_number(domain::Format format);
 // One element of a float buffer.
 double decode(domain::Format format, const std::byte* element);
 

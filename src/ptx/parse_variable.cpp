@@ -8,6 +8,7 @@
 #include "ptx/codes.h"
 #include "ptx/parser.h"
 #include "ptx/space.h"
+#include "ptx/type_fit.h"
 
 namespace plumb::ptx {
 
@@ -68,23 +69,9 @@ bool Parser::goes_in(Type type, Space space, bool is_kernel_parameter, Span span
   const auto wrong = [&](std::string_view what) {
     return fail(kSyntax, fmt::format("`.{}` {}", name(type), what), span);
   };
+  const Class kind = class_of(type);
+  if (type != Type::b128 && (kind == Class::Bits || kind == Class::Int || kind == Class::Real)) return true;
   switch (type) {
-    case Type::b8:
-    case Type::b16:
-    case Type::b32:
-    case Type::b64:
-    case Type::u8:
-    case Type::u16:
-    case Type::u32:
-    case Type::u64:
-    case Type::s8:
-    case Type::s16:
-    case Type::s32:
-    case Type::s64:
-    case Type::f16:
-    case Type::f32:
-    case Type::f64:
-      return true;
     case Type::b128:
       return needs(".b128", {8, 3}, 0, span);
     case Type::f16x2:

@@ -106,7 +106,7 @@ def time_library(config):
     def winner():
         kernel[tuple(config["grid"])](**args, **config["constexprs"], num_warps=config["num_warps"],
                                       num_stages=config["num_stages"])
-    outs = [arg["name"] for arg in plan["args"] if arg.get("role", "in") != "in"]
+    outs = [arg["name"] for arg in plan["args"] if arg.get("is_written")]
     for name in outs:
         args[name].zero_()
     winner()

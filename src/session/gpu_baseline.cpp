@@ -79,7 +79,7 @@ Json args_json(const task::Bound& bound) {
     if (arg.is_tensor) {
       row["elements"] = arg.elements;
       row["shape"] = arg.shape;
-      row["role"] = arg.role == task::Role::In ? "in" : arg.role == task::Role::Out ? "out" : "inout";
+      row["is_written"] = arg.role != task::Role::In;
       row["init"] = arg.init;
       if (arg.init.starts_with("randint(") && arg.init.ends_with(')')) {
         const std::string inside = arg.init.substr(8, arg.init.size() - 9);

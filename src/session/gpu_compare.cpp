@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
 
 #include "prove/setup.h"
@@ -51,25 +50,6 @@ double smallest_normal(Format format) {
     default:
       return 0x1p-126;
   }
-}
-
-double largest_number(Format format) {
-  switch (format) {
-    case Format::F64:
-      return std::numeric_limits<double>::max();
-    case Format::Tf32:
-    case Format::F32:
-      return std::numeric_limits<float>::max();
-    case Format::BF16:
-      return 0x1.FEp127;
-    case Format::F16:
-      return 65504;
-    case Format::E5M2:
-      return 57344;
-    case Format::E4M3:
-      return 448;
-  }
-  return 0;
 }
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -212,7 +192,7 @@ class Judge {
 
   // Overflow to infinity on one side, and on the other a number that may differ by as much from the format's largest.
   bool is_at_the_edge(double got, double wanted) const {
-    const double edge = largest_number(*format_);
+    const double edge = prove::largest_number(*format_);
     return std::signbit(got) == std::signbit(wanted) &&
            std::min(std::abs(got), std::abs(wanted)) + tolerance(edge, edge) >= edge;
   }

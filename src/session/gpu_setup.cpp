@@ -27,19 +27,10 @@ double normal(std::uint64_t bits) {
   return std::sqrt(-2 * std::log(unit(bits >> 32))) * std::cos(2 * std::numbers::pi * unit(bits & 0xffffffff));
 }
 
+// Of f32, that of bf16: a source may round to it.
 double largest(Format format) {
-  switch (format) {
-    case Format::F16:
-      return 65504;
-    case Format::E4M3:
-      return 448;
-    case Format::E5M2:
-      return 57344;
-    case Format::F64:
-      return std::numeric_limits<double>::max();
-    default:
-      return 3.3895313892515355e38;  // bf16's; f32 holds it as well
-  }
+  const bool is_single = format == Format::F32 || format == Format::Tf32;
+  return prove::largest_number(is_single ? Format::BF16 : format);
 }
 
 double smallest_normal(Format format) {
