@@ -16,7 +16,7 @@ namespace {
 struct CheckArguments {
   std::string task, ptx;
   std::vector<std::string> shapes;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0, memory = 0;
 };
 
 nlohmann::json to_json(const ptx::FunctionFacts& facts, const session::PtxasReport& report) {
@@ -91,6 +91,7 @@ void check_launches(Context& context, const CheckArguments& arguments) {
   if (!candidate) return refuse(context, findings);
   prove::Options options;
   options.seed = arguments.seed;
+  options.memory = arguments.memory;
   options.workers = context.workers;
   options.shapes = *shapes;
   options.python = context.python();
@@ -127,6 +128,7 @@ void add_check(CLI::App& app, Context& context) {
       ->expected(1)
       ->take_all();
   command->add_option("--seed", arguments->seed, "of the random draws; 0: fresh");
+  add_memory(*command, arguments->memory);
   add_json(*command, context);
   add_workers(*command, context);
   command->callback([arguments, &context] {

@@ -10,6 +10,7 @@ namespace plumb::cli {
 
 void add_prove(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
+void add_mutate(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_lower(CLI::App& app, Context& context);
 void add_mcp(CLI::App& app, Context& context);
@@ -36,6 +37,13 @@ inline void add_json(CLI::App& command, Context& context) {
 // --workers, for commands that compute.
 inline void add_workers(CLI::App& command, Context& context) {
   command.add_option("-j,--workers", context.workers, "threads; 0: as many as there are cores");
+}
+
+// --memory, for commands that hold abstract values.
+inline void add_memory(CLI::App& command, std::uint64_t& bytes) {
+  command
+      .add_option("--memory", bytes, "what abstract values may take, as 8GB; default: three quarters of the machine's")
+      ->transform(CLI::AsSizeValue(false));
 }
 
 }  // namespace plumb::cli

@@ -15,9 +15,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("plumb {}", kVersion));
   app.require_subcommand(1);
   app.footer("Exit codes: 0 holds, 1 does not hold, 2 wrong use or bad input, 3 an inner fault, 4 no GPU here.");
-  for (const auto add : {add_lower, add_prove,    add_check,    add_run,   add_fmt,      add_isa,     add_explain,
-                         add_tool,  add_doctor,   add_test,     add_bench, add_baseline, add_profile, add_worker,
-                         add_suite, add_new_task, add_scaffold, add_mcp,   add_report,   add_export}) {
+  for (const auto add : {add_lower,   add_prove, add_mutate,   add_check,    add_run,   add_fmt,      add_isa,
+                         add_explain, add_tool,  add_doctor,   add_test,     add_bench, add_baseline, add_profile,
+                         add_worker,  add_suite, add_new_task, add_scaffold, add_mcp,   add_report,   add_export}) {
     add(app, context);
   }
   try {

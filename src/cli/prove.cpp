@@ -13,7 +13,7 @@ namespace {
 struct ProveArguments {
   std::string task, ptx, certificate, recheck;
   std::vector<std::string> shapes;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0, memory = 0;
 };
 
 // Bad input still prints the whole object under --json, with the verdict `unknown`.
@@ -44,6 +44,7 @@ void run_prove(Context& context, const ProveArguments& arguments) {
   if (!candidate || (!arguments.recheck.empty() && !certificate)) return refuse_proof(context, std::move(findings));
   prove::Options options;
   options.seed = arguments.seed;
+  options.memory = arguments.memory;
   options.workers = context.workers;
   options.shapes = *shapes;
   options.python = context.python();
@@ -76,6 +77,7 @@ void add_prove(CLI::App& app, Context& context) {
   command->add_option("--seed", arguments->seed, "of the random draws; 0: fresh");
   command->add_option("--certificate", arguments->certificate, "write a certificate");
   command->add_option("--recheck", arguments->recheck, "repeat the proof that a certificate names");
+  add_memory(*command, arguments->memory);
   add_json(*command, context);
   add_workers(*command, context);
   command->callback([arguments, &context] { run_prove(context, *arguments); });

@@ -47,7 +47,8 @@ constexpr Code kFieldPredicate{
 
 constexpr Code kFieldMemory{
     "field.memory", "the store of abstract values is full",
-    "A proof holds at most 2^29 abstract values of 64 bytes. Prove fewer CTAs at a time, or a smaller shape."};
+    "A proof holds at most 2^29 abstract values of 64 bytes, and no more than `--memory` allows (by default three\n"
+    "quarters of the machine's). Prove a smaller shape, use fewer workers, or allow more."};
 
 std::span<const Code* const> codes() {
   static constexpr std::array kAll = {&kFieldBitView, &kFieldMixedBytes, &kFieldUndefined, &kFieldInfinity,

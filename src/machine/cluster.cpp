@@ -26,6 +26,8 @@ constexpr unsigned kPatience = 64, kSpinRounds = 4;
 constexpr unsigned kMaxTimeouts = 64, kMaxPolls = 4096;
 // Steps of a turn that did nothing but test an mbarrier.
 constexpr std::uint64_t kPollLoop = 256;
+// So that a loop without an end, too, is told of and can be cancelled.
+constexpr std::uint64_t kStepsBetweenReports = std::uint64_t{1} << 16;
 
 }  // namespace
 
@@ -129,7 +131,9 @@ std::optional<Stop> Cluster<D>::turn(WarpRun<D>& warp) {
   if (warp.is_stopped()) return warp.take_stop();
   const std::uint64_t ran = warp.steps() - before;
   warp.judge_turn(ran <= kPollLoop);
-  if (run_.steps.fetch_add(ran, std::memory_order_relaxed) + ran > run_.options->step_budget) {
+  const std::uint64_t steps = run_.steps.fetch_add(ran, std::memory_order_relaxed) + ran;
+  if (steps / kStepsBetweenReports != (steps - ran) / kStepsBetweenReports) run_.report();
+  if (steps > run_.options->step_budget) {
     const std::string text =
         "the launch executed its budget of " + std::to_string(run_.options->step_budget) + " warp instructions";
     return Stop{Stop::Kind::Budget, Finding{&kBudget, Severity::Error, text, program_.place(warp.pc()), {}, {}}};

@@ -58,6 +58,8 @@ Grid<D>::Grid(const Decoded<D>& program, RunShared& shared, const Clusters& clus
           kMaxResidents)),
       next_(first) {
   for (std::size_t i = 0; i < domains.size(); ++i) workers_[i].dom = domains[i];
+  shared_.done = 0;
+  shared_.all = (last_ - first_) * shape_.count();
 }
 
 template <class D>
@@ -146,11 +148,9 @@ void Grid<D>::work(Worker& worker) {
 template <class D>
 void Grid<D>::report(std::uint64_t index, std::optional<Stop> stop) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t all = last_ - first_, size = shape_.count();
-  const auto& progress = shared_.options->progress;
-  ++done_;
-  if (progress && !progress(done_ * size, all * size)) shared_.is_cancelled.store(true);
-  if (!stop && shared_.is_cancelled.load() && done_ < all) {
+  shared_.done += shape_.count();
+  shared_.report();
+  if (!stop && shared_.is_cancelled.load() && shared_.done < shared_.all) {
     stop = Stop{Stop::Kind::Cancelled, Finding{&kCancelled, Severity::Error, "the run was cancelled", {}, {}, {}}};
   }
   if (!stop || index >= stopped_at_.load()) return;

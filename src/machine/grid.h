@@ -67,8 +67,7 @@ class Grid {
   std::atomic<std::uint64_t> next_;
   std::atomic<std::uint64_t> stopped_at_{~std::uint64_t{0}};  // the lowest cluster that stopped
   std::mutex mutex_;                                          // guards what follows
-  std::uint64_t done_ = 0;
-  std::optional<Stop> stop_;  // of that cluster
+  std::optional<Stop> stop_;                                  // of that cluster
 };
 
 }  // namespace plumb::machine

@@ -68,6 +68,12 @@ TEST(Launch, CanBeCancelled) {
   EXPECT_EQ(ran.code(), "machine.cancelled");
 }
 
+TEST(Launch, CanBeCancelledInALoopWithoutAnEnd) {
+  Kernel kernel{.body = "LOOP:\nbra.uni LOOP;"};
+  kernel.options.progress = [](std::uint64_t, std::uint64_t) { return false; };
+  EXPECT_EQ(run(kernel).code(), "machine.cancelled");
+}
+
 struct Log {
   std::mutex mutex;
   std::vector<std::string> lines;

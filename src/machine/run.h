@@ -127,8 +127,15 @@ struct RunShared {
   std::vector<std::unique_ptr<domain::Buffer>> globals;  // module variables of the global space
   std::vector<std::byte> params;
   std::atomic<std::uint64_t> steps{0};
+  std::atomic<std::uint64_t> done{0};  // CTAs that ended
+  std::uint64_t all = 0;               // CTAs of the run
   std::atomic<bool> is_cancelled{false};
   std::array<std::mutex, 64> atomics;  // by address: read-modify-write on global memory
+
+  // Tells the caller how far the run is; it may cancel it.
+  void report() {
+    if (options->progress && !options->progress(done.load(), all)) is_cancelled.store(true);
+  }
 };
 
 template <class D>

@@ -2,6 +2,7 @@
 #include "prove/prove.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,13 @@ constexpr unsigned kSeedTries = 4;
 constexpr std::uint64_t kMostNumeric = std::uint64_t{1} << 30;
 constexpr unsigned kMostRounds = 3;  // of one job, where the first leaves more to chance than is allowed
 using SpecRuns = std::array<SpecRun, kMostRounds>;
+
+// Of abstract values, where the caller sets no limit: what else a proof holds takes the rest.
+std::uint64_t most_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || size <= 0) return ~std::uint64_t{0};
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) / 4 * 3;
+}
 
 class Prover {
  public:
@@ -118,6 +126,7 @@ class Prover {
         job.repeats_spec = outcome_.shapes.empty();
         job.step_budget = options_.step_budget;
         job.field.seed = seed;
+        job.field.memory = options_.memory != 0 ? options_.memory : most_memory();
         std::string label = bound.label;
         if (has_metadata) label += fmt::format(", draw {}", draw + 1);
         label += placement.label;

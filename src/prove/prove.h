@@ -46,6 +46,7 @@ struct Options {
   std::uint64_t seed = 0;  // 0: drawn from the system's entropy; always reported
   unsigned workers = 0;    // 0: all cores
   std::uint64_t step_budget = 1ULL << 40;
+  std::uint64_t memory = 0;         // bytes of abstract values at most; 0: three quarters of the machine's
   double log2_failure_limit = -40;  // no `proved` above it
   unsigned metadata_draws = 3;      // per shape, where the task has metadata
   double witness_seconds = 10;      // how long a difference is explained at most

@@ -68,6 +68,13 @@ extern constexpr Code kPtxasError{
     "session.ptxas-error", "ptxas refuses the text",
     "The message is ptxas's own. Where plumb takes the text, that is a difference between "
     "the two worth reporting."};
+extern constexpr Code kMutationOperator{
+    "session.mutation-operator", "a kind of fault that `mutate` does not know",
+    "`plumb mutate --operators` lists the kinds; without `--operator` all are used."};
+extern constexpr Code kMutationOfUnproved{"session.mutation-of-unproved", "mutants of a candidate that is not proved",
+                                          "A mutant that is not proved shows that the prover found the fault only "
+                                          "where the candidate itself is proved at the\n"
+                                          "same shape. Prove the candidate first: `plumb prove TASK FILE`."};
 extern constexpr Code kPtxasWarning{"session.ptxas-warning", "ptxas warns of something",
                                     "The message is ptxas's own. A \"potential performance loss\" names an instruction "
                                     "that it made slower than it was written."};
@@ -76,9 +83,11 @@ extern constexpr Code kSpills{"session.spills", "registers are spilled to local 
                               "memory. Fewer live values, or a smaller block with a larger bound, end it."};
 
 std::span<const Code* const> codes() {
-  static constexpr const Code* kAll[] = {&kTool,  &kInput,     &kFileName, &kPatch,       &kTarget,       &kEntry,
-                                         &kArray, &kArrayType, &kNoTask,   &kUnknownCode, &kUnknownForm,  &kNewTask,
-                                         &kSuite, &kKnowledge, &kScaffold, &kPtxasError,  &kPtxasWarning, &kSpills};
+  static constexpr const Code* kAll[] = {
+      &kTool,         &kInput,     &kFileName, &kPatch,       &kTarget,           &kEntry,
+      &kArray,        &kArrayType, &kNoTask,   &kUnknownCode, &kUnknownForm,      &kNewTask,
+      &kSuite,        &kKnowledge, &kScaffold, &kPtxasError,  &kMutationOperator, &kMutationOfUnproved,
+      &kPtxasWarning, &kSpills};
   return kAll;
 }
 

@@ -21,13 +21,15 @@ extern const Code kArrayType;  // an array that does not suit the argument
 extern const Code kNoTask;     // a tool that needs a task
 extern const Code kUnknownCode;
 extern const Code kUnknownForm;
-extern const Code kNewTask;       // a description that makes no task
-extern const Code kSuite;         // no such task in the suite, or results that are none
-extern const Code kPtxasError;    // ptxas refuses the text
-extern const Code kScaffold;      // a scaffold that there is not
-extern const Code kKnowledge;     // an entry of the knowledge base that is none, or that there is not
-extern const Code kPtxasWarning;  // what ptxas warns of
-extern const Code kSpills;        // registers that ptxas keeps in local memory
+extern const Code kNewTask;             // a description that makes no task
+extern const Code kSuite;               // no such task in the suite, or results that are none
+extern const Code kPtxasError;          // ptxas refuses the text
+extern const Code kScaffold;            // a scaffold that there is not
+extern const Code kKnowledge;           // an entry of the knowledge base that is none, or that there is not
+extern const Code kMutationOperator;    // a kind of fault that there is not
+extern const Code kMutationOfUnproved;  // mutants of a candidate that does not hold
+extern const Code kPtxasWarning;        // what ptxas warns of
+extern const Code kSpills;              // registers that ptxas keeps in local memory
 
 std::span<const Code* const> codes();
 // Of this folder and all below it, sorted by id.

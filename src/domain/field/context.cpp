@@ -28,7 +28,7 @@ std::uint32_t below(std::uint64_t word, std::uint32_t limit) {
 
 }  // namespace
 
-Shared::Shared(FieldOptions given) : options(std::move(given)) {
+Shared::Shared(FieldOptions given) : options(std::move(given)), arena(options.memory) {
   make_keys();
   make_generators();
   make_reserved_values();

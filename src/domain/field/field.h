@@ -37,6 +37,7 @@ enum class Constants : std::uint8_t { Exact, Ideal };
 
 struct FieldOptions {
   std::uint64_t seed = 0;
+  std::uint64_t memory = ~std::uint64_t{0};  // bytes of abstract values at most, together
   Constants constants = Constants::Exact;
   // Ideal constants of the task beside the built-in table: 1/sqrt(d), 1/n, decimal literals; with the name to print.
   std::vector<std::pair<double, std::string>> ideals;

@@ -106,7 +106,7 @@ struct Shared {
   // w^(window * 2^(7 * position)) in Montgomery form.
   static constexpr unsigned kWindowBits = 7, kWindows = 4;
   std::array<std::array<std::array<std::uint32_t, kRepetitions>, 1U << kWindowBits>, kWindows> powers{};
-  Arena arena;
+  Arena arena;  // after the options, which limit it
   Logarithms logarithms;
   ProductCache products;
 

@@ -20,10 +20,12 @@ Arena::~Arena() {
 std::uint32_t Arena::add_chunks(std::uint32_t count, ChunkKind kind, bool has_memory) {
   const std::lock_guard lock(mutex_);
   if (count > kChunks - used_) return kNoChunk;
+  if (has_memory && count + std::uint64_t{with_memory_} > most_chunks_) return kNoChunk;
   const std::uint32_t first = used_;
   for (std::uint32_t i = 0; i < count; ++i) {
     kinds_[used_] = kind;
     if (has_memory) {
+      ++with_memory_;
       void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
       if (memory == nullptr) return kNoChunk;
       madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
@@ -36,9 +38,7 @@ std::uint32_t Arena::add_chunks(std::uint32_t count, ChunkKind kind, bool has_me
 
 std::uint64_t Arena::bytes() const {
   const std::lock_guard lock(mutex_);
-  std::uint64_t with_memory = 0;
-  for (std::uint32_t i = 0; i < used_; ++i) with_memory += chunks_[i].load(std::memory_order_relaxed) != nullptr;
-  return with_memory * kChunkBytes;
+  return std::uint64_t{with_memory_} * kChunkBytes;
 }
 
 bool Cursor::advance() {

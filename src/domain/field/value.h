@@ -99,7 +99,7 @@ class Arena {
   static constexpr std::uint32_t kChunks = 1U << (29 - kChunkBits);
   static constexpr std::uint32_t kNoChunk = ~0U;
 
-  Arena() = default;
+  explicit Arena(std::uint64_t most_bytes) : most_chunks_(most_bytes / (sizeof(Value) * kChunkSize)) {}
   ~Arena();
   Arena(const Arena&) = delete;  // values are addressed through it from many threads
   Arena& operator=(const Arena&) = delete;
@@ -109,7 +109,7 @@ class Arena {
   bool is_input(ValueId id) const { return kinds_[id >> kChunkBits] == ChunkKind::Input; }
   // Whether the id is of a chunk without memory: a worker's product that is not computed yet (deferred.h).
   bool is_deferred(ValueId id) const { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed) == nullptr; }
-  // The first of `count` chunks in a row; kNoChunk when ids or memory ran out.
+  // The first of `count` chunks in a row; kNoChunk when ids or memory ran out, or more is held than allowed.
   std::uint32_t add_chunks(std::uint32_t count, ChunkKind kind, bool has_memory = true);
   std::uint64_t bytes() const;
 
@@ -117,7 +117,8 @@ class Arena {
   std::array<std::atomic<Value*>, kChunks> chunks_{};
   std::array<ChunkKind, kChunks> kinds_{};
   mutable std::mutex mutex_;
-  std::uint32_t used_ = 0;
+  std::uint64_t most_chunks_;
+  std::uint32_t used_ = 0, with_memory_ = 0;
 };
 
 // One worker's place in the arena: chunks it fills, in order; `rewind` starts over with the same chunks.
