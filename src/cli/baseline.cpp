@@ -42,6 +42,16 @@ bool read_space(const BaselineArguments& arguments, session::BaselineOptions& op
   return true;
 }
 
+std::string line_of(const task::Shape& shape, const session::KeptBaseline& kept, bool is_quickest) {
+  const std::string name = kept.form.empty() ? "the task's source" : kept.form;
+  if (!kept.record.contains("ms")) {
+    return fmt::format("{}: {}: {}\n", shape.label, name, kept.record.value("message", "not timed"));
+  }
+  return fmt::format("{}: {}: {:.2f} us, {} ({} configurations{}{})\n", shape.label, name, kept.ms() * 1e3,
+                     kept.ptx.string(), kept.record["tried"].size(), kept.is_cached ? ", kept from before" : "",
+                     is_quickest ? ", the quickest" : "");
+}
+
 void run_baseline(Context& context, BaselineArguments& arguments) {
   Findings findings;
   const auto task = task::load_task(arguments.task, findings);
@@ -57,18 +67,18 @@ void run_baseline(Context& context, BaselineArguments& arguments) {
     const session::BaselineOutcome outcome = session::make_baseline(*task, shape, arguments.options);
     if (outcome.is_bad_input) return refuse(context, outcome.findings);
     has_gpu = outcome.has_gpu;
-    nlohmann::json row = outcome.record.is_object() ? outcome.record : nlohmann::json::object();
-    row["findings"] = to_json(outcome.findings);
-    if (outcome.findings.has_error()) {
-      holds = false;
-      text += render(outcome.findings, context.has_colour_out);
+    for (const session::KeptBaseline& kept : outcome.kept) {
+      nlohmann::json row = kept.record.is_object() ? kept.record : nlohmann::json::object();
+      row["ptx"] = kept.ptx.string();
+      row["is_quickest"] = &kept == outcome.quickest();
+      text += line_of(shape, kept, &kept == outcome.quickest());
       object["baselines"].push_back(std::move(row));
-      break;
     }
-    row["ptx"] = outcome.ptx.string();
-    text += fmt::format("{}: {:.2f} us, {} ({} configurations{})\n", shape.label, row.value("ms", 0.0) * 1e3,
-                        outcome.ptx.string(), row["tried"].size(), outcome.is_cached ? ", kept from before" : "");
-    object["baselines"].push_back(std::move(row));
+    object["findings"] = to_json(outcome.findings);
+    if (!outcome.findings.has_error()) continue;
+    holds = false;
+    text += render(outcome.findings, context.has_colour_out);
+    break;
   }
   if (shapes->empty()) text = "the task has no bench shapes; name one with --shape\n";
   answer(context, object, text, holds);

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program that `plumb baseline` gives to python3: Triton and PyTorch are only there. It reads a plan
-// (gpu_baseline.h) on standard input, compiles and times every configuration, and prints one JSON object on the last
-// line.
+// (gpu_baseline.h), compiles and times every configuration, and writes one JSON object to a
+// file: texts of PTX would not fit what is kept of a program's output.
 #pragma once
 
 namespace plumb::session {
 
 inline constexpr const char* kBaselineScript = R"py(
-import importlib.util, json, os, random, sys
+import importlib.util, json, os, random, re, sys
 
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # paths of this machine have no place in an artifact
 
 plan = json.loads(open(sys.argv[1]).read())
+def answer_with(what):
+    with open(sys.argv[2], "w") as file:
+        json.dump(what, file, default=str)
 try:
     import torch, triton
     import triton.testing
     from triton.runtime.jit import MockTensor
+    from triton.tools.tensor_descriptor import TensorDescriptor
 except ImportError as error:
-    print(json.dumps({"status": "missing", "message": f"python3 cannot import {error.name}"}))
+    answer_with({"status": "missing", "message": f"python3 cannot import {error.name}"})
     raise SystemExit(0)
 def load(name, file):
     spec = importlib.util.spec_from_file_location(name, file)
@@ -25,7 +29,6 @@ def load(name, file):
     spec.loader.exec_module(module)
     return module
 
-kernel = getattr(load("kernel_source", plan["file"]), plan["function"])
 # A source that makes tensor descriptors on the device asks for scratch memory through this.
 if hasattr(triton, "set_allocator"):
     triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
@@ -35,25 +38,47 @@ TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "
          "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
          "u16": torch.uint16, "u32": torch.uint32, "u64": torch.uint64}
 
+# The same computation under the task's own source (the first) and under other forms of it.
+class Form:
+    def __init__(self, row):
+        self.row, self.kernel = row, getattr(load("form_" + row["form"], row["file"]), row["function"])
+        self.tried, self.best = [], None
+
+    def arguments(self, config, args):
+        """The kernel's parameters by name: the task's arguments, the form's own, descriptors, constexprs."""
+        out = {**args, **config["constexprs"], **config.get("values", {})}
+        for name, what in config.get("descriptors", {}).items():
+            out[name] = TensorDescriptor(args[what["tensor"]], what["shape"], what["strides"], what["block"])
+        return {name: out[name] for name in self.kernel.arg_names}
+
+    def options(self, config):
+        return {"num_warps": config["num_warps"], "num_stages": config["num_stages"]}
+
+    def launch(self, config):
+        arguments, grid = self.arguments(config, args), tuple(config["grid"])
+        return lambda: self.kernel[grid](**arguments, **self.options(config))
+
+forms = [Form(row) for row in plan["forms"]]
+
 # Compiling takes far longer than timing: every core compiles a share of the configurations into Triton's cache first. The
 # children are forked before this process has a CUDA context; what fails in one fails again below, where it is recorded.
 def compile_share(share):
     args = {arg["name"]: MockTensor(TYPES[arg["type"][1:]]) if arg["type"].startswith("*") else arg["value"]
             for arg in plan["args"]}
-    for config in share:
+    for form, config in share:
         try:
-            kernel.warmup(**args, **config["constexprs"], num_warps=config["num_warps"],
-                          num_stages=config["num_stages"], grid=tuple(config["grid"]))
+            form.kernel.warmup(**form.arguments(config, args), **form.options(config), grid=tuple(config["grid"]))
         except Exception:
             pass
 
-workers = min(len(os.sched_getaffinity(0)), len(plan["configs"]), 16)
+work = [(form, config) for form in forms for config in form.row["configs"]]
+workers = min(len(os.sched_getaffinity(0)), len(work), 16)
 children = []
 for i in range(workers if workers > 1 else 0):
     child = os.fork()
     if child == 0:
         try:
-            compile_share(plan["configs"][i::workers])
+            compile_share(work[i::workers])
         finally:
             os._exit(0)
     children.append(child)
@@ -61,7 +86,7 @@ for child in children:
     os.waitpid(child, 0)
 
 if not torch.cuda.is_available():
-    print(json.dumps({"status": "none", "message": "PyTorch sees no GPU"}))
+    answer_with({"status": "none", "message": "PyTorch sees no GPU"})
     raise SystemExit(0)
 
 def tensor(arg):
@@ -78,44 +103,80 @@ def tensor(arg):
     return torch.randint(low, max(high, low + 1), (count,), device="cuda").to(kind)
 
 args = {arg["name"]: tensor(arg) if arg["type"].startswith("*") else arg["value"] for arg in plan["args"]}
+outs = [arg["name"] for arg in plan["args"] if arg.get("is_written")]
 
-def constants(compiled):
+def constants(compiled, kernel):
     names = list(compiled.src.fn.arg_names) if hasattr(compiled.src, "fn") else kernel.arg_names
     return {names[path[0]]: value for path, value in compiled.src.constants.items() if len(path) == 1}
 
-def facts(compiled, config):
-    meta = compiled.metadata
+def aligned_names(compiled):
+    names = list(compiled.src.signature)
     attrs = getattr(compiled.src, "attrs", {})
+    return {names[path[0]] for path, rows in attrs.items() if any(row[0] == "tt.divisibility" for row in rows)}
+
+def facts(compiled, form, config):
+    meta = compiled.metadata
     signature = dict(compiled.src.signature)
-    names = list(signature)
-    aligned = {names[path[0]] for path, rows in attrs.items() if any(row[0] == "tt.divisibility" for row in rows)}
+    aligned = aligned_names(compiled)
     needed = {name for name, kind in signature.items() if kind.startswith("*") or kind in ("i32", "i64")}
     return {"entry": meta.name, "num_warps": meta.num_warps, "num_ctas": meta.num_ctas, "shared": meta.shared,
-            "function": plan["function"], "signature": signature, "constexprs": constants(compiled),
-            "options": {"num_warps": config["num_warps"], "num_stages": config["num_stages"]},
+            "function": form.row["function"], "signature": signature, "constexprs": constants(compiled, form.kernel),
+            "options": form.options(config),
             "divisible_by_16": needed <= aligned, "relies_on_divisibility": sorted(aligned),
             "tmem": getattr(meta, "tmem_size", 0) or 0,
             "global_scratch": getattr(meta, "global_scratch_size", 0) or 0}
 
+# A form is no task's source, so its PTX is kept as a candidate, with a launch header for this shape. Triton passes a descriptor
+# as its tensor map, the extents as i32 and the strides as i64; after all arguments come two pointers to scratch memory.
+def header(compiled, form, config):
+    meta, signature = compiled.metadata, compiled.src.signature
+    maps, params = [], []
+    described = iter(getattr(meta, "tensordesc_meta", None) or [])
+    for name, kind in signature.items():
+        if kind == "constexpr":
+            continue
+        if not kind.startswith("tensordesc"):
+            params.append(str(config["values"][name]) if name in config.get("values", {}) else name)
+            continue
+        what, encoded = config["descriptors"][name], next(described)
+        size = encoded["elem_size"]
+        inner = what["shape"][::-1], what["strides"][::-1], encoded["block_size"][::-1]
+        maps += [f"[tensor_maps.map_{name}]", f"tensor = \"{what['tensor']}\"", f"dims = {inner[0]}",
+                 f"strides = {[stride * size for stride in inner[1][1:]]}", f"box = {inner[2]}",
+                 f"swizzle = \"{['none', '32B', '64B', '128B'][encoded['swizzle']]}\"", "promotion = \"128B\""]
+        params += [f"map_{name}", *map(str, what["shape"]), *map(str, what["strides"])]
+    scratch = getattr(meta, "global_scratch_size", 0) or 0
+    params += ["workspace" if scratch else "null", "null"]
+    threads = max([32 * meta.num_warps, *map(int, re.findall(r"\.reqntid\s+(\d+)", compiled.asm["ptx"])[:1])])
+    lines = [f"entry = \"{meta.name}\"", f"grid = {config['grid']}", f"block = [{threads}]", f"cluster = [{meta.num_ctas}]",
+             f"shared = {meta.shared}", f"params = {json.dumps(params)}",
+             f"requires = {json.dumps([f'{name} == {value}' for name, value in plan['sizes'].items()])}"]
+    if scratch:
+        lines.append(f"workspace = \"{scratch} * grid_x * grid_y * grid_z\"")
+    if aligned_names(compiled):
+        lines.append("divisible_by_16 = true")
+    return "".join(f"//! {line}\n" for line in lines + maps)
+
+def distance(one, other):
+    one, other = one.float(), other.float()
+    both = torch.isnan(one) & torch.isnan(other)
+    return ((one - other).masked_fill(both, 0).norm() / other.nan_to_num().norm().clamp_min(1e-30)).item()
+
 # The vendor's library beside the winner: in every round both, in random order, each after a sweep over the L2.
-def time_library(config):
+def time_library(winner, config):
     module = load("library", plan["library"])
     shapes = {arg["name"]: arg["shape"] for arg in plan["args"] if "shape" in arg}
     named = {name: value.view(shapes[name]) if name in shapes else value for name, value in args.items()}
     compute = module.library(**{**plan["sizes"], **config["constexprs"], **named})
-    def winner():
-        kernel[tuple(config["grid"])](**args, **config["constexprs"], num_warps=config["num_warps"],
-                                      num_stages=config["num_stages"])
-    outs = [arg["name"] for arg in plan["args"] if arg.get("is_written")]
     for name in outs:
         args[name].zero_()
     winner()
     results = compute()
     for name, result in zip(outs, results if isinstance(results, tuple) else (results,)):
         whole = named[name].float()[tuple(slice(0, extent) for extent in result.shape)]
-        distance = ((result.float() - whole).norm() / whole.norm()).item()
-        if not distance < 0.02:
-            return {"error": f"{name} of the library lies {distance:.3g} from the source's, of its norm"}
+        apart = distance(result, whole)
+        if not apart < 0.02:
+            return {"error": f"{name} of the library lies {apart:.3g} from the source's, of its norm"}
     flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
     def sample(call):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -134,40 +195,65 @@ def time_library(config):
     times = [[pair[key][0].elapsed_time(pair[key][1]) for key in ("library", "winner")] for pair in rounds[10:]]
     return {"name": (module.__doc__ or "").strip().rstrip("."), "rounds_ms": times}
 
-tried, best = [], None
-for config in plan["configs"]:
-    grid = tuple(config["grid"])
-    def launch():
-        return kernel[grid](**args, **config["constexprs"], num_warps=config["num_warps"],
-                            num_stages=config["num_stages"])
-    row = {"constexprs": config["constexprs"], "num_warps": config["num_warps"], "num_stages": config["num_stages"]}
-    try:
-        compiled = launch()
-        torch.cuda.synchronize()
-        row["ms"] = triton.testing.do_bench(launch, warmup=plan["warmup_ms"], rep=plan["rep_ms"], return_mode="median")
-    except Exception as error:  # a configuration that the card or Triton does not take is no winner
-        row["error"] = f"{type(error).__name__}: {str(error)[:200]}"
-        tried.append(row)
-        if "CUDA" in str(error) and "illegal" in str(error):
-            break
-        continue
-    tried.append(row)
-    if best is None or row["ms"] < best[0]:
-        best = (row["ms"], compiled.asm["ptx"], facts(compiled, config), row, config)
+# A form that does not compute what the source computes is no baseline: its outputs lie near the source's, from equal inputs.
+def reset():
+    for name in outs:
+        args[name].copy_(starts[name])
 
-answer = {"status": "done" if best else "failed", "tried": tried, "triton": triton.__version__,
-          "torch": torch.__version__, "card": torch.cuda.get_device_name(0)}
-if best:
-    # The signature's order counts: as text, it survives readers that sort keys.
-    answer.update(ms=best[0], ptx=best[1], launch=json.dumps(best[2], default=str), winner=best[3])
-    if plan.get("library"):
+starts = {name: args[name].clone() for name in outs}
+expected, is_broken = None, False
+
+def time_form(form):
+    global expected, is_broken
+    for config in form.row["configs"]:
+        row = {"constexprs": config["constexprs"], **form.options(config)}
+        form.tried.append(row)
         try:
-            answer["library"] = time_library(best[4])
-        except Exception as error:
-            answer["library"] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
-else:
-    answer["message"] = "no configuration ran: " + (tried[0].get("error", "") if tried else "there is none")
-print(json.dumps(answer, default=str))
+            launch = form.launch(config)
+            reset()
+            compiled = launch()
+            torch.cuda.synchronize()
+            results = {name: args[name].clone() for name in outs}
+            if expected is None:
+                expected = results
+            apart = max(distance(results[name], expected[name]) for name in outs)
+            if not apart < 0.02:
+                row["error"] = f"the outputs lie {apart:.3g} from the source's, of their norm"
+                continue
+            row["ms"] = triton.testing.do_bench(launch, warmup=plan["warmup_ms"], rep=plan["rep_ms"], return_mode="median")
+        except Exception as error:  # a configuration that the card or Triton does not take is no winner
+            row["error"] = f"{type(error).__name__}: {str(error)[:200]}"
+            is_broken = "CUDA" in str(error) and ("illegal" in str(error) or "unspecified" in str(error))
+            if is_broken:
+                break
+            continue
+        if form.best is None or row["ms"] < form.best[0]:
+            form.best = (row["ms"], compiled, row, config)
+
+answers = []
+for form in forms:
+    if not is_broken:
+        time_form(form)
+    answer = {"form": form.row["form"], "status": "done" if form.best else "failed", "tried": form.tried}
+    if form.best:
+        ms, compiled, row, config = form.best
+        # The signature's order counts: as text, it survives readers that sort keys.
+        answer.update(ms=ms, ptx=compiled.asm["ptx"], launch=json.dumps(facts(compiled, form, config), default=str),
+                      header=header(compiled, form, config), winner=row)
+    else:
+        errors = [row["error"] for row in form.tried if "error" in row]
+        answer["message"] = "no configuration ran: " + (errors[0] if errors else "there is none")
+    answers.append(answer)
+
+out = {"status": "done", "triton": triton.__version__, "torch": torch.__version__, "card": torch.cuda.get_device_name(0),
+       "forms": answers}
+if plan.get("library") and forms[0].best and not is_broken:
+    try:
+        reset()
+        out["library"] = time_library(forms[0].launch(forms[0].best[3]), forms[0].best[3])
+    except Exception as error:
+        out["library"] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
+answer_with(out)
 )py";
 
 }  // namespace plumb::session

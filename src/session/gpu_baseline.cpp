@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -12,6 +14,7 @@
 #include "gpu/statistics.h"
 #include "session/baseline_script.h"
 #include "session/process.h"
+#include "task/baseline_forms.h"
 
 namespace plumb::session {
 namespace {
@@ -46,11 +49,12 @@ Space full_space(const task::Task& task, const Space& given) {
   return out;
 }
 
-// The product, thinned evenly where it is larger than `most`; the task's own values come first.
-std::vector<std::map<std::string, std::int64_t>> product(const Space& space, unsigned most, std::uint64_t seed) {
-  std::vector<std::map<std::string, std::int64_t>> all = {{}};
+// The product, thinned evenly where it is larger than `most`.
+std::vector<task::FormConfig> product(const Space& space, std::size_t most, std::uint64_t seed,
+                                      const std::function<bool(const task::FormConfig&)>& is_tried) {
+  std::vector<task::FormConfig> all = {{}};
   for (const auto& [name, values] : space) {
-    std::vector<std::map<std::string, std::int64_t>> longer;
+    std::vector<task::FormConfig> longer;
     for (const auto& each : all) {
       for (const std::int64_t value : values) {
         longer.push_back(each);
@@ -59,6 +63,7 @@ std::vector<std::map<std::string, std::int64_t>> product(const Space& space, uns
     }
     all = std::move(longer);
   }
+  std::erase_if(all, [&](const task::FormConfig& config) { return !is_tried(config); });
   if (all.size() <= most) return all;
   std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const auto& config) {
@@ -103,11 +108,30 @@ Json args_json(const task::Bound& bound) {
   return out;
 }
 
-Json plan_of(const task::Task& task, const task::Shape& shape, const BaselineOptions& options, Findings& findings) {
+Json config_json(const task::FormConfig& config, const std::map<std::string, task::Constant>& constants,
+                 const std::uint32_t (&grid)[3]) {
+  Json constexprs = Json::object();
+  for (const auto& [name, value] : constants) {
+    std::visit([&, &key = name](const auto& held) { constexprs[key] = held; }, value);
+  }
+  return {{"constexprs", std::move(constexprs)},
+          {"grid", {grid[0], grid[1], grid[2]}},
+          {"num_warps", config.at("num_warps")},
+          {"num_stages", config.at("num_stages")}};
+}
+
+// One entry of a plan's `forms`, and what is kept of it.
+struct PlannedForm {
+  Json plan;
+  std::string source;  // text of the file
+  KeptBaseline kept;
+};
+
+PlannedForm plan_source(const task::Task& task, const task::Shape& shape, const BaselineOptions& options, Json& args,
+                        Findings& findings) {
   Json configs = Json::array();
-  Json args, sizes = Json::object();
-  for (const auto& [name, value] : shape.sizes) sizes[name] = value;
-  for (const auto& config : product(full_space(task, options.space), options.most_configs, 1)) {
+  const auto all = [](const task::FormConfig&) { return true; };
+  for (const auto& config : product(full_space(task, options.space), options.most_configs, 1, all)) {
     std::map<std::string, task::Constant> overrides;
     for (const auto& [name, value] : config) {
       if (task.constexprs.contains(name)) overrides[name] = value;
@@ -119,39 +143,85 @@ Json plan_of(const task::Task& task, const task::Shape& shape, const BaselineOpt
       continue;
     }
     if (args.is_null()) args = args_json(*bound);
-    Json constexprs = Json::object();
-    for (const auto& [name, value] : bound->constexprs) {
-      std::visit([&, &key = name](const auto& held) { constexprs[key] = held; }, value);
-    }
-    configs.push_back({{"constexprs", std::move(constexprs)},
-                       {"grid", {bound->grid[0], bound->grid[1], bound->grid[2]}},
-                       {"num_warps", config.at("num_warps")},
-                       {"num_stages", config.at("num_stages")}});
+    configs.push_back(config_json(config, bound->constexprs, bound->grid));
   }
-  const fs::path library = fs::absolute(task.folder / "library.py");
+  return {{{"form", ""},
+           {"file", fs::absolute(task.kernel_file).string()},
+           {"function", task.function},
+           {"configs", std::move(configs)}},
+          read_file(task.kernel_file, findings).value_or(""),
+          {}};
+}
+
+PlannedForm plan_form(const task::BaselineForms& forms, const task::BaselineForm& form, const task::Bound& bound,
+                      const BaselineOptions& options, Findings& findings) {
+  Json configs = Json::array();
+  const auto is_tried = [&](const task::FormConfig& config) {
+    return task::bind_form(forms, form, bound, config, findings).has_value();
+  };
+  const std::size_t most = form.most ? static_cast<std::size_t>(*form.most) : options.most_configs;
+  for (const auto& config : product(form.space, most, 1, is_tried)) {
+    const auto made = task::bind_form(forms, form, bound, config, findings);
+    if (!made) continue;
+    Json row = config_json(config, made->constexprs, made->grid);
+    row["values"] = made->values;
+    row["descriptors"] = Json::object();
+    for (const auto& [name, what] : made->descriptors) {
+      row["descriptors"][name] = {
+          {"tensor", what.tensor}, {"shape", what.shape}, {"strides", what.strides}, {"block", what.block}};
+    }
+    configs.push_back(std::move(row));
+  }
+  PlannedForm out{{{"form", form.name},
+                   {"file", fs::absolute(form.file).lexically_normal().string()},
+                   {"function", form.function},
+                   {"configs", std::move(configs)}},
+                  read_file(form.file, findings).value_or(""),
+                  {}};
+  out.kept.form = form.name;
+  return out;
+}
+
+// Where a form's baseline lies. The hash covers the source, the arguments, the configurations; that of the task's own
+// source also the library's text.
+fs::path place_of(const PlannedForm& form, const task::Task& task, const task::Shape& shape, const Json& args,
+                  const std::string& library, const BaselineOptions& options) {
+  Json hashed = {{"function", form.plan["function"]}, {"configs", form.plan["configs"]}, {"args", args},
+                 {"rep_ms", options.rep_ms},          {"warmup_ms", options.warmup_ms},  {"sizes", shape.sizes}};
+  const std::string key = sha256(form.source + library + hashed.dump()).substr(0, 12);
+  std::string label = shape.label;
+  std::replace_if(
+      label.begin(), label.end(), [](char c) { return c == ',' || c == '=' || c == ' '; }, '_');
+  const std::string form_name = form.kept.form.empty() ? "" : "-" + form.kept.form;
+  return options.out / task.name / fmt::format("{}{}-{}.ptx", label, form_name, key);
+}
+
+fs::path beside(const fs::path& ptx, const char* suffix) { return fs::path(ptx).replace_extension(suffix); }
+
+// What an earlier run kept.
+void find_kept(KeptBaseline& kept, Findings& findings) {
   std::error_code error;
-  return {{"file", fs::absolute(task.kernel_file).string()},
-          {"library", fs::is_regular_file(library, error) ? library.string() : ""},
-          {"sizes", std::move(sizes)},
-          {"function", task.function},
-          {"args", std::move(args)},
-          {"configs", std::move(configs)},
-          {"rep_ms", options.rep_ms},
-          {"warmup_ms", options.warmup_ms}};
+  if (!fs::exists(kept.ptx, error) || !fs::exists(beside(kept.ptx, ".record.json"), error)) return;
+  const auto text = read_file(beside(kept.ptx, ".record.json"), findings);
+  Json record = text ? Json::parse(*text, nullptr, false) : Json();
+  if (!record.is_object()) return;
+  kept.record = std::move(record);
+  kept.is_cached = true;
 }
 
 Json ask_python(const Json& plan, const BaselineOptions& options, Findings& findings) {
   const Scratch scratch;
-  const fs::path script = scratch.path() / "baseline.py", input = scratch.path() / "plan.json";
+  const fs::path script = scratch.path() / "baseline.py", input = scratch.path() / "plan.json",
+                 output = scratch.path() / "answer.json";
   if (scratch.path().empty() || !write_file(script, kBaselineScript, findings) ||
       !write_file(input, plan.dump(), findings)) {
     return {{"status", "failed"}, {"message", "no scratch folder"}};
   }
-  const ProcessResult result = run_process({options.python.string(), script.string(), input.string()}, options.seconds);
-  std::string_view text = result.output;
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  const std::size_t line = text.rfind('\n');
-  const Json answer = Json::parse(text.substr(line == std::string_view::npos ? 0 : line + 1), nullptr, false);
+  const ProcessResult result =
+      run_process({options.python.string(), script.string(), input.string(), output.string()}, options.seconds);
+  std::error_code error;
+  const auto text = fs::exists(output, error) ? read_file(output, findings) : std::nullopt;
+  const Json answer = text ? Json::parse(*text, nullptr, false) : Json();
   if (answer.is_object() && answer.contains("status")) return answer;
   const std::string tail =
       result.output.substr(result.output.size() - std::min<std::size_t>(result.output.size(), 600));
@@ -175,58 +245,118 @@ Json summary_of(const Json& library) {
           {"rounds", ratios.size()}};
 }
 
+// The artifacts of one form: for the task's source Triton's PTX with the launch JSON beside it, for another form PTX
+// that starts with a launch header.
+void keep(KeptBaseline& kept, Json answer, const Json& common, Findings& findings) {
+  const bool is_source = kept.form.empty();
+  std::string ptx = answer["ptx"];
+  const std::string launch = answer["launch"];
+  if (!is_source) ptx = answer["header"].get<std::string>() + ptx;
+  answer.erase("ptx");
+  answer.erase("header");
+  if (is_source) answer.erase("form");
+  else answer.erase("launch");
+  answer.update(common);
+  answer["ptx_sha256"] = sha256(ptx);
+  kept.record = std::move(answer);
+  std::error_code error;
+  fs::create_directories(kept.ptx.parent_path(), error);
+  if ((!is_source || write_file(beside(kept.ptx, ".json"), launch + "\n", findings)) &&
+      write_file(beside(kept.ptx, ".record.json"), kept.record.dump(1) + "\n", findings)) {
+    write_file(kept.ptx, ptx, findings);
+  }
+}
+
+// What an answer says about a form. A form that no configuration of ran is no failure; its record says why.
+void take(KeptBaseline& kept, const Json& answer, const task::Task& task, const task::Shape& shape,
+          Findings& findings) {
+  Json common = {{"task", task.name}, {"shape", shape.label}};
+  for (const char* key : {"triton", "torch", "card"}) common[key] = answer.value(key, "");
+  if (kept.form.empty() && answer.contains("library")) common["library"] = summary_of(answer["library"]);
+  for (const Json& row : answer.value("forms", Json::array())) {
+    if (row.value("form", "") != kept.form) continue;
+    if (row.value("status", "") == "done") return keep(kept, row, common, findings);
+    const std::string message = row.value("message", "no message");
+    if (kept.form.empty()) findings.add(gpu::kBaselineFailed, message);
+    else kept.record = {{"form", kept.form}, {"message", message}, {"tried", row.value("tried", Json::array())}};
+  }
+}
+
+// Of the task's own source only the winner where that is known: the other forms are compared with what it computes.
+Json forms_to_time(const std::vector<PlannedForm>& planned) {
+  Json out = Json::array();
+  for (const PlannedForm& form : planned) {
+    if (form.kept.is_cached && !form.kept.form.empty()) continue;
+    out.push_back(form.plan);
+    if (!form.kept.is_cached) continue;
+    const Json winner = form.kept.record.value("winner", Json::object());
+    Json configs = Json::array();
+    for (const Json& config : form.plan["configs"]) {
+      const auto is_same = [&](const char* key) { return config[key] == winner.value(key, Json()); };
+      if (is_same("constexprs") && is_same("num_warps") && is_same("num_stages")) configs.push_back(config);
+    }
+    if (!configs.empty()) out.back()["configs"] = std::move(configs);
+  }
+  return out;
+}
+
+std::vector<PlannedForm> plan_all(const task::Task& task, const task::Shape& shape, const BaselineOptions& options,
+                                  Json& args, Findings& findings) {
+  std::vector<PlannedForm> out;
+  out.push_back(plan_source(task, shape, options, args, findings));
+  const auto forms = task::load_baseline_forms(task, findings);
+  const auto bound = task::bind(task, shape, {}, findings);
+  if (!forms || !bound) return out;
+  for (const task::BaselineForm& form : forms->list) {
+    PlannedForm planned = plan_form(*forms, form, *bound, options, findings);
+    if (!planned.plan["configs"].empty()) out.push_back(std::move(planned));
+  }
+  return out;
+}
+
 }  // namespace
+
+const KeptBaseline* BaselineOutcome::quickest() const {
+  const auto is_slower = [](const KeptBaseline& a, const KeptBaseline& b) { return a.ms() < b.ms(); };
+  const auto found = std::min_element(kept.begin(), kept.end(), is_slower);
+  return found == kept.end() ? nullptr : &*found;
+}
+
+double KeptBaseline::ms() const { return record.value("ms", std::numeric_limits<double>::infinity()); }
 
 BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, const BaselineOptions& options) {
   BaselineOutcome out;
-  Json plan = plan_of(task, shape, options, out.findings);
-  const auto source = read_file(task.kernel_file, out.findings);
-  if (!source || out.findings.has_error()) {
+  Json args;
+  std::vector<PlannedForm> planned = plan_all(task, shape, options, args, out.findings);
+  const fs::path library = fs::absolute(task.folder / "library.py");
+  std::error_code error;
+  const bool has_library = fs::is_regular_file(library, error);
+  const std::string library_text = has_library ? read_file(library, out.findings).value_or("") : "";
+  if (out.findings.has_error()) {
     out.is_bad_input = true;
     return out;
   }
-  Json hashed = plan;
-  hashed.erase("file");
-  std::string texts = *source;
-  if (const std::string library = plan["library"]; !library.empty()) {
-    texts += read_file(library, out.findings).value_or("");
+  for (PlannedForm& form : planned) {
+    form.kept.ptx = place_of(form, task, shape, args, form.kept.form.empty() ? library_text : "", options);
+    find_kept(form.kept, out.findings);
   }
-  hashed.erase("library");
-  const std::string key = sha256(texts + hashed.dump()).substr(0, 12);
-  std::string label = shape.label;
-  std::replace_if(
-      label.begin(), label.end(), [](char c) { return c == ',' || c == '=' || c == ' '; }, '_');
-  const fs::path folder = options.out / task.name;
-  const fs::path base = folder / fmt::format("{}-{}", label, key);
-  out.ptx = base.string() + ".ptx";
-  const fs::path record = base.string() + ".record.json";
-  std::error_code error;
-  if (fs::exists(out.ptx, error) && fs::exists(record, error)) {
-    const auto text = read_file(record, out.findings);
-    if (text) out.record = Json::parse(*text, nullptr, false);
-    out.is_cached = out.record.is_object();
-    if (out.is_cached) return out;
+  const auto is_kept = [](const PlannedForm& form) { return form.kept.is_cached; };
+  if (!std::all_of(planned.begin(), planned.end(), is_kept)) {
+    Json plan = {{"sizes", shape.sizes}, {"args", args}, {"rep_ms", options.rep_ms}, {"warmup_ms", options.warmup_ms}};
+    plan["library"] = has_library && !is_kept(planned.front()) ? library.string() : "";
+    plan["forms"] = forms_to_time(planned);
+    const Json answer = ask_python(plan, options, out.findings);
+    const std::string status = answer.value("status", "");
+    if (status != "done") {
+      out.has_gpu = status != "none" && status != "missing";
+      out.findings.add(out.has_gpu ? gpu::kBaselineFailed : gpu::kNoGpu, answer.value("message", "no message"));
+      return out;
+    }
+    for (PlannedForm& form : planned) {
+      if (!is_kept(form)) take(form.kept, answer, task, shape, out.findings);
+    }
   }
-  Json answer = ask_python(plan, options, out.findings);
-  const std::string status = answer.value("status", "");
-  if (status != "done") {
-    out.has_gpu = status != "none" && status != "missing";
-    out.findings.add(out.has_gpu ? gpu::kBaselineFailed : gpu::kNoGpu, answer.value("message", "no message"));
-    return out;
-  }
-  fs::create_directories(folder, error);
-  const std::string ptx = answer["ptx"];
-  const std::string launch = answer["launch"];
-  answer.erase("ptx");
-  answer["task"] = task.name;
-  answer["shape"] = shape.label;
-  answer["ptx_sha256"] = sha256(ptx);
-  if (answer.contains("library")) answer["library"] = summary_of(answer["library"]);
-  out.record = answer;
-  if (write_file(base.string() + ".json", launch + "\n", out.findings) &&
-      write_file(record, answer.dump(1) + "\n", out.findings)) {
-    write_file(out.ptx, ptx, out.findings);
-  }
+  for (PlannedForm& form : planned) out.kept.push_back(std::move(form.kept));
   return out;
 }
 

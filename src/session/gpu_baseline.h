@@ -25,18 +25,31 @@ struct BaselineOptions {
   double seconds = 300;
 };
 
-struct BaselineOutcome {
-  bool has_gpu = true, is_bad_input = false, is_cached = false;
-  Findings findings;
+// What one form of the computation has to show: the task's own source, or another kernel (task/baseline_forms.h).
+struct KeptBaseline {
+  std::string form;  // empty: the task's own source
+  bool is_cached = false;
   std::filesystem::path ptx;
-  nlohmann::json record;  // what was tried, the winner, versions, card
+  nlohmann::json record =
+      nlohmann::json::object();  // what was tried, the winner, versions, card; without "ms" where no configuration ran
+
+  double ms() const;
 };
 
-// Where `library.py` lies beside the task, what it computes is timed beside the winner, in the same process, and
-// compared with it: `library` of the record (docs/task.md). A library that cannot be timed is no failure; the record
-// says why.
+struct BaselineOutcome {
+  bool has_gpu = true, is_bad_input = false;
+  Findings findings;
+  std::vector<KeptBaseline> kept;  // the task's own source first
+
+  const KeptBaseline* quickest() const;
+};
+
+// Where `library.py` lies beside the task, what it computes is timed beside the source's winner, in the same process,
+// and compared with it: `library` of the record (docs/task.md). A library that cannot be timed is no failure; the
+// record says why.
 //
-// Kept under OUT/TASK/SHAPE-HASH.{ptx,json,record.json}; the hash covers the sources, the shape, the space.
+// Every form is kept under OUT/TASK/SHAPE-HASH.ptx or OUT/TASK/SHAPE-FORM-HASH.ptx with a record beside it; the hash
+// covers the source, the shape, the space. Forms that compute something else than the source are not timed.
 BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, const BaselineOptions& options);
 
 }  // namespace plumb::session

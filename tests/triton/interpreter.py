@@ -13,6 +13,8 @@ NAMES = {"*fp32": "float32", "*fp64": "float64", "*fp16": "float16", "*bf16": "b
          "*fp8e5": "float8_e5m2", "*i8": "int8", "*i16": "int16", "*i32": "int32", "*i64": "int64", "*u8": "uint8", "*u16": "uint16",
          "*u32": "uint32", "*u64": "uint64", "*i1": "bool"}
 
+BYTES = {"float8_e4m3fn": 1, "float8_e5m2": 1, "bool": 1}
+
 
 class Storage:
     """The memory of a tensor, as far as the interpreter asks: it copies host tensors in and out."""
@@ -37,6 +39,10 @@ class Dtype:
 
     def __str__(self):
         return "torch." + self.name
+
+    @property
+    def itemsize(self):  # tensor descriptors ask for it
+        return BYTES.get(self.name) or int("".join(filter(str.isdigit, self.name))) // 8
 
     def __eq__(self, other):  # Triton keeps types in a table that outlives the tensors
         return self.name == other.name
