@@ -85,7 +85,7 @@ void check_text(Context& context, const CheckArguments& arguments) {
 
 void check_launches(Context& context, const CheckArguments& arguments) {
   Findings findings;
-  const auto task = task::load_task(arguments.task, findings);
+  const auto task = task::load_task(arguments.task, findings, false);
   const auto shapes = parse_shapes(arguments.shapes, findings);
   const auto candidate = task && shapes ? load_candidate(arguments.ptx, findings) : std::nullopt;
   if (!candidate) return refuse(context, findings);

@@ -11,7 +11,7 @@ namespace plumb::cli {
 namespace {
 
 struct ProveArguments {
-  std::string task, ptx, certificate, recheck;
+  std::string task, ptx, spec, certificate, recheck;
   std::vector<std::string> shapes;
   std::uint64_t seed = 0, memory = 0;
 };
@@ -36,7 +36,7 @@ std::optional<nlohmann::json> read_certificate(const std::string& path, Findings
 
 void run_prove(Context& context, const ProveArguments& arguments) {
   Findings findings;
-  const auto task = task::load_task(arguments.task, findings);
+  const auto task = task::load_task(arguments.task, findings, arguments.spec.empty());
   const auto shapes = parse_shapes(arguments.shapes, findings);
   const auto candidate = task && shapes ? load_candidate(arguments.ptx, findings) : std::nullopt;
   std::optional<nlohmann::json> certificate;
@@ -48,6 +48,11 @@ void run_prove(Context& context, const ProveArguments& arguments) {
   options.workers = context.workers;
   options.shapes = *shapes;
   options.python = context.python();
+  if (!arguments.spec.empty()) {
+    std::optional<prove::Candidate> spec = load_candidate(arguments.spec, findings);
+    if (!spec) return refuse_proof(context, std::move(findings));
+    options.spec = std::make_shared<const prove::Candidate>(std::move(*spec));
+  }
   prove::Outcome outcome;
   {
     ProgressLine progress(context);
@@ -66,7 +71,8 @@ void run_prove(Context& context, const ProveArguments& arguments) {
 }  // namespace
 
 void add_prove(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("prove", "prove a PTX file equal to a task's Triton source");
+  CLI::App* command =
+      app.add_subcommand("prove", "prove a PTX file equal to a task's Triton source, or to another PTX file");
   const auto arguments = std::make_shared<ProveArguments>();  // shared: the callback outlives this function
   command->add_option("TASK", arguments->task, "a task's folder or task.toml")->required();
   command->add_option("FILE", arguments->ptx, "the PTX, with a launch header or Triton's launch JSON beside it")
@@ -74,6 +80,7 @@ void add_prove(CLI::App& app, Context& context) {
   command->add_option("--shape", arguments->shapes, "sizes as k=v,...; repeatable; default: the task's prove shapes")
       ->expected(1)
       ->take_all();
+  command->add_option("--spec", arguments->spec, "prove against this PTX instead of the task's Triton source");
   command->add_option("--seed", arguments->seed, "of the random draws; 0: fresh");
   command->add_option("--certificate", arguments->certificate, "write a certificate");
   command->add_option("--recheck", arguments->recheck, "repeat the proof that a certificate names");

@@ -32,9 +32,14 @@ std::string hash_of_modules(const task::Task& task, const Options& options) {
 
 nlohmann::json hashes(const task::Task& task, const Candidate& candidate, const Options& options) {
   nlohmann::json out = {{"task", sha256(task.toml.source ? task.toml.source->text() : std::string_view())},
-                        {"kernel", hash_of_file(task.kernel_file)},
                         {"ptx", sha256(candidate.module->source->text())},
                         {"launch", candidate.launch_sha256}};
+  if (options.spec) {
+    out["spec"] = sha256(options.spec->module->source->text());
+    out["spec_launch"] = options.spec->launch_sha256;
+    return out;
+  }
+  out["kernel"] = hash_of_file(task.kernel_file);
   if (std::string modules = hash_of_modules(task, options); !modules.empty()) out["modules"] = std::move(modules);
   return out;
 }

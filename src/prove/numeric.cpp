@@ -121,33 +121,40 @@ void compare_floats(Format format, const domain::Buffer& a, const domain::Buffer
 
 }  // namespace
 
-NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate,
-                          const triton::Kernel& kernel, unsigned workers, std::uint64_t step_budget) {
+NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate, const Spec& spec,
+                          unsigned workers, std::uint64_t step_budget) {
   NumericResult result;
   Findings findings;
-  Setup spec_setup = setup;
-  spec_setup.has_workspace = false;
-  const std::unique_ptr<domain::Memory> spec = make_memory(spec_setup, findings);
-  const std::unique_ptr<domain::Memory> other = spec ? make_equal_memory(setup, *spec, findings) : nullptr;
-  if (!spec || !other) return result;
+  const Setup spec_setup = spec.setup(setup);
+  const std::unique_ptr<domain::Memory> first = make_memory(spec_setup, findings);
+  const std::unique_ptr<domain::Memory> other = first ? make_equal_memory(setup, *first, findings) : nullptr;
+  if (!first || !other) return result;
   std::vector<Ieee> domains(workers);
-  triton::Options triton_options;
-  triton_options.workers = workers;
-  triton_options.step_budget = step_budget;
-  result.spec_stop =
-      kernel.evaluate(make_call(spec_setup, kernel, *spec, findings), pointers(domains), *spec, triton_options).stop;
-  const machine::Launch launch = make_launch(setup, candidate, *other, findings);
-  const auto program = machine::Program<Ieee>::decode(candidate.module, launch.entry, findings);
-  if (!program || result.spec_stop || findings.has_error()) return result;
-  machine::Options options;
-  options.workers = workers;
-  options.step_budget = step_budget;
-  result.candidate_stop = program->run(launch, pointers(domains), *other, options).stop;
-  if (result.candidate_stop) return result;
+  const auto run_ptx = [&](const Candidate& kernel, const Setup& own, domain::Memory& memory) -> std::optional<Stop> {
+    const machine::Launch launch = make_launch(own, kernel, memory, findings);
+    const auto program = machine::Program<Ieee>::decode(kernel.module, launch.entry, findings);
+    if (!program || findings.has_error()) return std::nullopt;
+    machine::Options options;
+    options.workers = workers;
+    options.step_budget = step_budget;
+    return program->run(launch, pointers(domains), memory, options).stop;
+  };
+  if (spec.ptx != nullptr) {
+    result.spec_stop = run_ptx(*spec.ptx, spec_setup, *first);
+  } else {
+    triton::Options options;
+    options.workers = workers;
+    options.step_budget = step_budget;
+    const triton::Call call = make_call(spec_setup, *spec.kernel, *first, findings);
+    result.spec_stop = spec.kernel->evaluate(call, pointers(domains), *first, options).stop;
+  }
+  if (result.spec_stop || findings.has_error()) return result;
+  result.candidate_stop = run_ptx(candidate, setup, *other);
+  if (result.candidate_stop || findings.has_error()) return result;
   for (const task::BoundArg& arg : setup.bound.args) {
     if (!arg.is_tensor || arg.role == task::Role::In) continue;
     const std::optional<Format> format = float_format(arg.type);
-    const domain::Buffer* a = spec->find(std::string_view(arg.name));
+    const domain::Buffer* a = first->find(std::string_view(arg.name));
     const domain::Buffer* b = other->find(std::string_view(arg.name));
     if (!format) {
       compare_integers(*a, *b, task::element_bytes(arg.type), result);

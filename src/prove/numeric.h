@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "prove/setup.h"
+#include "prove/spec.h"
 
 namespace plumb::prove {
 
@@ -28,7 +29,7 @@ struct NumericResult {
 // `setup.data` is Integers or Normal. Differences smaller than the output format's rounding and the task's tolerance
 // allow are none; so are those of numbers of a tensor of which the source drives other elements out of the format's
 // range, and an infinity against one of the last finite numbers, where that is one in many.
-NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate,
-                          const triton::Kernel& kernel, unsigned workers, std::uint64_t step_budget);
+NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate, const Spec& spec,
+                          unsigned workers, std::uint64_t step_budget);
 
 }  // namespace plumb::prove

@@ -75,8 +75,14 @@ class Prover {
       }
       std::optional<task::BoundLaunch> launch = task::bind_launch(candidate_.launch, task_, *bound, input);
       if (!launch) return bad_input(std::move(input));
+      Spec spec{kernel_ ? &*kernel_ : nullptr, options_.spec.get(), {}, {}};
+      if (spec.ptx != nullptr) {
+        const SpecLaunch found = launch_spec(shape, *bound, spec, input);
+        if (found == SpecLaunch::Bad) return bad_input(std::move(input));
+        if (found == SpecLaunch::NotClaimed) continue;
+      }
       ++judged;
-      if (!judge_shape(*bound, *launch)) return;
+      if (!judge_shape(*bound, *launch, spec)) return;
     }
     if (judged == 0) {
       outcome_.verdict = Verdict::Unknown;
@@ -87,7 +93,37 @@ class Prover {
     finish_coverage();
   }
 
+  enum class SpecLaunch : std::uint8_t { Bound, NotClaimed, Bad };
+
+  // How the PTX spec is launched at a shape. What it says nothing about is skipped.
+  SpecLaunch launch_spec(const task::Shape& shape, const task::Bound& bound, Spec& spec, Findings& input) {
+    const task::LaunchHeader& header = spec.ptx->launch;
+    std::optional<task::Bound> own = task::bind(task_, shape, header.constexprs, input);
+    if (!own) return SpecLaunch::Bad;
+    if (std::optional<Finding> broken = task::broken_promise(header, *own, input)) {
+      if (input.has_error()) return SpecLaunch::Bad;
+      broken->notes.push_back({"this is the spec", {}});
+      outcome_.findings.add(std::move(*broken));
+      assume("sizes keep the divisibility that the spec's launch promises");
+      return SpecLaunch::NotClaimed;
+    }
+    for (std::size_t i = 0; i < bound.args.size(); ++i) {
+      if (own->args[i].elements == bound.args[i].elements) continue;
+      input.add(kArgument,
+                fmt::format("`{}` has {} elements for the spec and {} for the candidate: their constexprs differ",
+                            bound.args[i].name, own->args[i].elements, bound.args[i].elements),
+                task_place());
+      return SpecLaunch::Bad;
+    }
+    std::optional<task::BoundLaunch> launch = task::bind_launch(header, task_, *own, input);
+    if (!launch) return SpecLaunch::Bad;
+    spec.bound = std::move(*own);
+    spec.launch = std::move(*launch);
+    return SpecLaunch::Bound;
+  }
+
   bool load_kernel(Findings& findings) {
+    if (options_.spec) return true;
     const SourcePtr source = read_source(task_.kernel_file, findings);
     if (!source) return false;
     kernel_ = triton::Kernel::load(source, task_.function, options_.python, findings);
@@ -103,7 +139,7 @@ class Prover {
   }
 
   // Every alignment and draw of one shape. False: stop here.
-  bool judge_shape(const task::Bound& bound, const task::BoundLaunch& launch) {
+  bool judge_shape(const task::Bound& bound, const task::BoundLaunch& launch, const Spec& spec) {
     const bool has_metadata =
         std::any_of(bound.args.begin(), bound.args.end(), [](const task::BoundArg& arg) { return arg.is_metadata; });
     if (has_metadata) assume("metadata tensors hold any of the values drawn here, and only those are covered");
@@ -115,7 +151,7 @@ class Prover {
       for (const Placement& placement : placements) {
         ShapeJob job;
         job.candidate = &candidate_;
-        job.kernel = kernel_ ? &*kernel_ : nullptr;
+        job.spec = spec;
         job.setup.bound = bound;
         job.setup.launch = launch;
         job.setup.seed = outcome_.seed + draw;
@@ -149,7 +185,7 @@ class Prover {
   // A candidate that promises nothing is run with whole and with odd pointers, each pointer once being the only odd
   // one: each odd way at the first shape, one of them at each other.
   std::vector<Placement> placements_of_next_shape(const task::Bound& bound) {
-    if (candidate_.launch.divisible_by_16) {
+    if (candidate_.launch.divisible_by_16 || (options_.spec && options_.spec->launch.divisible_by_16)) {
       assume("pointers are multiples of 16 bytes, as the launch promises");
       return {Placement{}};
     }
@@ -273,6 +309,9 @@ class Prover {
       return Verdict::Unknown;
     }
     if (result.spec_stop) return spec_stopped(*result.spec_stop);
+    if (result.spec_races.findings.has_error() || !result.spec_races.unknowns.empty()) {
+      return spec_has_no_meaning(std::move(result.spec_races));
+    }
     Verdict verdict = Verdict::Proved;
     const bool has_race = result.races.findings.has_error();
     const bool has_unknown = !result.races.unknowns.empty();
@@ -318,10 +357,25 @@ class Prover {
   Verdict spec_stopped(const Stop& stop) {
     Finding finding = stop.finding;
     if (stop.kind == Stop::Kind::Defect) {
-      finding.notes.push_back({"the Triton source itself does this: the task, not the candidate, needs a look", {}});
+      finding.notes.push_back({options_.spec
+                                   ? "the spec itself does this: it, not the candidate, needs a look"
+                                   : "the Triton source itself does this: the task, not the candidate, needs a look",
+                               {}});
       outcome_.is_bad_input = true;
     }
     outcome_.findings.add(std::move(finding));
+    return Verdict::Unknown;
+  }
+
+  // What depends on the schedule is no function to be equal to.
+  Verdict spec_has_no_meaning(check::Report races) {
+    outcome_.is_bad_input = races.findings.has_error();
+    for (Findings* list : {&races.findings, &races.unknowns}) {
+      for (Finding finding : list->list()) {
+        finding.notes.push_back({"this is the spec: what it computes is not decided, so nothing can equal it", {}});
+        outcome_.findings.add(std::move(finding));
+      }
+    }
     return Verdict::Unknown;
   }
 
@@ -362,7 +416,7 @@ class Prover {
         if (!support.is_zero) continue;
         setup.is_zero = support.is_zero;
       }
-      const NumericResult run = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
+      const NumericResult run = run_numeric(setup, task_, candidate_, job.spec, workers_, options_.step_budget);
       if (run.candidate_stop) {
         finding.notes.push_back({run.candidate_stop->finding.message, run.candidate_stop->finding.place});
         return true;
@@ -411,7 +465,7 @@ class Prover {
       setup.data = Data::Normal;
       setup.offset = kinds[i].offset;
       setup.scale = kinds[i].scale;
-      runs[i] = run_numeric(setup, task_, candidate_, *kernel_, workers_, options_.step_budget);
+      runs[i] = run_numeric(setup, task_, candidate_, job.spec, workers_, options_.step_budget);
       return true;
     });
     for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -453,7 +507,9 @@ class Prover {
   void merge(const ShapeResult& result) {
     for (const std::string& text : result.assumptions) assume(text);
     for (const std::string& text : result.singularities) assume("added singularity: " + text);
-    for (const std::string& text : result.races.nondeterminism) assume("order of float atomics: " + text);
+    for (const check::Report* report : {&result.races, &result.spec_races}) {
+      for (const std::string& text : report->nondeterminism) assume("order of float atomics: " + text);
+    }
     if (result.bound.is_conjectural && (conjecture_.empty() || result.bound.log2_probability > conjecture_log2_)) {
       conjecture_ = result.bound.text;
       conjecture_log2_ = result.bound.log2_probability;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the candidate the same function as the task's Triton source, safely? Both are run over abstract data from equal
-// memories at every shape, every CTA under the race checker, and all that they leave is compared. `Proved` is a promise
-// (docs/trust.md says what it leans on); whatever is not modelled exactly is `Unknown` with its place.
+// Is the candidate the same function as the task's Triton source, or as another PTX kernel, safely? Both are run over
+// abstract data from equal memories at every shape, every CTA under the race checker, and all that they leave is
+// compared. `Proved` is a promise (docs/trust.md says what it leans on); whatever is not modelled exactly is `Unknown`
+// with its place.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -52,6 +54,7 @@ struct Options {
   double witness_seconds = 10;      // how long a difference is explained at most
   std::vector<task::Shape> shapes;  // empty: the task's own prove shapes
   triton::PythonConfig python;
+  std::shared_ptr<const Candidate> spec;  // proved against this PTX kernel; null: against the task's Triton source
   std::function<bool(const Progress&)> progress;  // called from worker threads; false cancels
 };
 

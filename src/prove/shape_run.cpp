@@ -167,13 +167,6 @@ class Comparer {
   double degree_ = 0;
 };
 
-// The spec's buffers lie where the candidate's do; it has no workspace.
-Setup spec_setup(const ShapeJob& job) {
-  Setup setup = job.setup;
-  setup.has_workspace = false;
-  return setup;
-}
-
 // Every element of every argument. Returns the largest degree of two outputs added.
 double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memory& spec, domain::Memory& candidate,
                ShapeResult& result) {
@@ -193,9 +186,54 @@ double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memor
   return comparer.degree();
 }
 
-// Runs the spec; false when it stopped.
+struct KernelRun {
+  std::optional<Stop> stop;
+  check::Report races;
+  std::uint64_t ctas = 0;
+  std::vector<bool> executed;
+};
+
+// One PTX kernel of the job, under the race checker where the job watches races.
+KernelRun run_kernel(const ShapeJob& job, const Candidate& kernel, const Setup& setup, std::string_view phase,
+                     const Side& side, domain::Memory& memory, Findings& findings, std::uint64_t last_cta) {
+  KernelRun out;
+  const machine::Launch launch = make_launch(setup, kernel, memory, findings);
+  if (!findings.empty()) return out;
+  const auto program = machine::Program<Field>::decode(kernel.module, launch.entry, findings);
+  if (!program) return out;
+  const ptx::Function* entry = kernel.module->find_entry(launch.entry);
+  check::Collector collector(kernel.module, *entry, launch, &memory,
+                             [&](std::uint32_t instr) { return program->place(instr); });
+  machine::Options options;
+  options.workers = job.workers;
+  options.step_budget = job.step_budget;
+  options.last_cta = last_cta;
+  if (job.watches_races) options.observe = [&](std::uint64_t cta) { return collector.observe(cta); };
+  if (job.progress) {
+    options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress(phase, done, all); };
+  }
+  machine::Result run = program->run(launch, side.pointers(), memory, options);
+  out.ctas = run.counts.ctas;
+  out.stop = std::move(run.stop);
+  if (job.watches_races) out.races = collector.finish(run.counts.executed);
+  out.executed = std::move(run.counts.executed);
+  return out;
+}
+
+constexpr std::uint64_t kAllCtas = ~std::uint64_t{0};
+
+// Runs the spec; false when it stopped, or has no meaning.
 bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
-  const triton::Call call = make_call(spec_setup(job), *job.kernel, memory, result.findings);
+  if (job.spec.ptx != nullptr) {
+    KernelRun run =
+        run_kernel(job, *job.spec.ptx, job.spec.setup(job.setup), "spec", side, memory, result.findings, kAllCtas);
+    result.programs = run.ctas;
+    result.spec_stop = std::move(run.stop);
+    result.spec_races = std::move(run.races);
+    return result.findings.empty() && !result.spec_stop && !result.spec_races.findings.has_error() &&
+           result.spec_races.unknowns.empty();
+  }
+  const triton::Call call = make_call(job.spec.setup(job.setup), *job.spec.kernel, memory, result.findings);
   if (!result.findings.empty()) return false;
   triton::Options options;
   options.workers = job.workers;
@@ -203,7 +241,7 @@ bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, Sha
   if (job.progress) {
     options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress("spec", done, all); };
   }
-  triton::Result run = job.kernel->evaluate(call, side.pointers(), memory, options);
+  triton::Result run = job.spec.kernel->evaluate(call, side.pointers(), memory, options);
   result.programs = run.programs;
   result.spec_stop = std::move(run.stop);
   return !result.spec_stop;
@@ -212,36 +250,23 @@ bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, Sha
 // The spec, run once more, must leave what it left.
 bool repeats(const ShapeJob& job, domain::FieldContext& context, domain::Memory& first) {
   ShapeResult again;
-  const std::unique_ptr<domain::Memory> memory = make_memory(spec_setup(job), again.findings);
+  const std::unique_ptr<domain::Memory> memory = make_memory(job.spec.setup(job.setup), again.findings);
   const Side side(context, job.workers);
-  if (!memory || !run_spec(job, side, *memory, again)) return false;
+  ShapeJob quiet = job;
+  quiet.watches_races = false;
+  if (!memory || !run_spec(quiet, side, *memory, again)) return false;
   compare(job, context, first, *memory, again);
   return again.mismatches.empty();
 }
 
 bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result,
-                   std::uint64_t last_cta = ~std::uint64_t{0}) {
-  const machine::Launch launch = make_launch(job.setup, *job.candidate, memory, result.findings);
-  if (!result.findings.empty()) return false;
-  const auto program = machine::Program<Field>::decode(job.candidate->module, launch.entry, result.findings);
-  if (!program) return false;
-  const ptx::Function* entry = job.candidate->module->find_entry(launch.entry);
-  check::Collector collector(job.candidate->module, *entry, launch, &memory,
-                             [&](std::uint32_t instr) { return program->place(instr); });
-  machine::Options options;
-  options.workers = job.workers;
-  options.step_budget = job.step_budget;
-  options.last_cta = last_cta;
-  if (job.watches_races) options.observe = [&](std::uint64_t cta) { return collector.observe(cta); };
-  if (job.progress) {
-    options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress("candidate", done, all); };
-  }
-  machine::Result run = program->run(launch, side.pointers(), memory, options);
-  result.ctas = run.counts.ctas;
-  result.executed = run.counts.executed;
+                   std::uint64_t last_cta = kAllCtas) {
+  KernelRun run = run_kernel(job, *job.candidate, job.setup, "candidate", side, memory, result.findings, last_cta);
+  result.ctas = run.ctas;
+  result.executed = std::move(run.executed);
   result.candidate_stop = std::move(run.stop);
-  if (job.watches_races) result.races = collector.finish(run.counts.executed);
-  return !result.candidate_stop;
+  result.races = std::move(run.races);
+  return result.findings.empty() && !result.candidate_stop;
 }
 
 // Whether one block's output stands when that block has ended, whatever the others do: none waits for another, and none
@@ -296,17 +321,24 @@ constexpr std::uint64_t kMostKept = std::uint64_t{1} << 30;
 }  // namespace
 
 struct SpecRun::Inner {
-  explicit Inner(const ShapeJob& job) : options(job.field), context(job.field) {}
+  explicit Inner(const ShapeJob& job)
+      : options(job.field), context(job.field), alignment(job.setup.alignment), odd_tensor(job.setup.odd_tensor) {}
   domain::FieldOptions options;
   domain::FieldContext context;
   std::unique_ptr<domain::Memory> memory;
   domain::Facts facts;
+  Alignment alignment;
+  std::uint32_t odd_tensor;
   std::uint64_t programs = 0;
   bool repeats = true, is_repeated = false;
+  std::vector<std::string> nondeterminism;  // of a spec that is PTX
 
   bool serves(const ShapeJob& job) const {
-    return !facts.saw_address && options.seed == job.field.seed && options.constants == job.field.constants &&
-           options.sentinels == job.field.sentinels && options.ideals == job.field.ideals;
+    // PTX always computes with addresses.
+    const bool lies_alike = alignment == job.setup.alignment && odd_tensor == job.setup.odd_tensor;
+    return (lies_alike || (job.spec.ptx == nullptr && !facts.saw_address)) && options.seed == job.field.seed &&
+           options.constants == job.field.constants && options.sentinels == job.field.sentinels &&
+           options.ideals == job.field.ideals;
   }
 };
 
@@ -317,7 +349,7 @@ ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
   ShapeResult result;
   const std::unique_ptr<domain::Memory> candidate_memory = make_memory(job.setup, result.findings);
   if (!candidate_memory) return result;
-  if (job.kernel == nullptr) {
+  if (!job.spec.is_there()) {
     domain::FieldContext context(job.field);
     const Side candidate(context, job.workers);
     run_candidate(job, candidate, *candidate_memory, result);
@@ -326,12 +358,13 @@ ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
   if (!spec.inner_ || !spec.inner_->serves(job)) {
     spec.inner_ = std::make_unique<SpecRun::Inner>(job);
     SpecRun::Inner& made = *spec.inner_;
-    made.memory = make_memory(spec_setup(job), result.findings);
+    made.memory = make_memory(job.spec.setup(job.setup), result.findings);
     if (!made.memory) return result;
     const Side side(made.context, job.workers);
     const bool has_run = run_spec(job, side, *made.memory, result);
     made.facts = side.facts();
     made.programs = result.programs;
+    made.nondeterminism = result.spec_races.nondeterminism;
     if (!has_run) {
       spec.inner_.reset();
       return result;
@@ -340,6 +373,7 @@ ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
   SpecRun::Inner& own = *spec.inner_;
   domain::FieldContext& context = own.context;
   result.programs = own.programs;
+  result.spec_races.nondeterminism = own.nondeterminism;
   result.primes.assign(context.primes().begin(), context.primes().end());
   if (job.is_tentative && differs_at_once(job, context, *own.memory, result)) return result;
   const Side candidate(context, job.workers);
@@ -372,7 +406,7 @@ Probe probe(const ShapeJob& job, const std::string& buffer, std::uint64_t elemen
   ShapeResult result;
   domain::FieldContext context(quiet.field);
   const std::unique_ptr<domain::Memory> candidate_memory = make_memory(quiet.setup, result.findings);
-  const std::unique_ptr<domain::Memory> spec_memory = make_memory(spec_setup(quiet), result.findings);
+  const std::unique_ptr<domain::Memory> spec_memory = make_memory(quiet.spec.setup(quiet.setup), result.findings);
   if (!candidate_memory || !spec_memory) return out;
   const Side spec(context, quiet.workers), candidate(context, quiet.workers);
   if (!run_spec(quiet, spec, *spec_memory, result) || !run_candidate(quiet, candidate, *candidate_memory, result)) {

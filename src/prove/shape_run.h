@@ -14,6 +14,7 @@
 #include "domain/field/field.h"
 #include "prove/prove.h"
 #include "prove/setup.h"
+#include "prove/spec.h"
 
 namespace plumb::prove {
 
@@ -32,7 +33,7 @@ struct BufferSignature {
 
 struct ShapeResult {
   std::optional<Stop> spec_stop, candidate_stop;
-  check::Report races;
+  check::Report races, spec_races;   // the latter of a spec that is PTX
   std::vector<Mismatch> mismatches;  // the first few
   std::vector<BufferSignature> signatures;
   std::vector<std::string> assumptions, singularities;
@@ -55,7 +56,7 @@ struct ShapeResult {
 
 struct ShapeJob {
   const Candidate* candidate = nullptr;
-  const triton::Kernel* kernel = nullptr;  // null: the candidate alone, under the checker
+  Spec spec;  // none: the candidate alone, under the checker
   Setup setup;
   domain::FieldOptions field;
   unsigned workers = 1;
@@ -67,8 +68,9 @@ struct ShapeJob {
   bool is_tentative = false;
 };
 
-// The spec's side of jobs that differ in where tensors lie and in nothing else. A source that looks at no address (the
-// run notices) leaves the same at every one, so that one evaluation, its values and its context serve them all.
+// The spec's side of jobs that differ in where tensors lie and in nothing else. A Triton source that looks at no
+// address (the run notices) leaves the same at every one, so that one evaluation, its values and its context serve them
+// all.
 class SpecRun {
  public:
   SpecRun();

@@ -40,8 +40,11 @@ bool is_name(std::string_view text) {
 
 class Loader {
  public:
-  Loader(Task& task, Findings& findings)
-      : task_(task), reader_(task.toml, {kTaskKey, kTaskType, kTaskValue}, findings), findings_(findings) {}
+  Loader(Task& task, Findings& findings, bool needs_kernel)
+      : task_(task),
+        needs_kernel_(needs_kernel),
+        reader_(task.toml, {kTaskKey, kTaskType, kTaskValue}, findings),
+        findings_(findings) {}
 
   void run() {
     if (task_.toml.value.empty()) {
@@ -70,7 +73,10 @@ class Loader {
 
   void kernel() {
     const nlohmann::json* table = reader_.find("/kernel");
-    if (table == nullptr) return missing("", "[kernel]");
+    if (table == nullptr) {
+      if (needs_kernel_) missing("", "[kernel]");
+      return;
+    }
     if (!table->is_object()) return reader_.wrong_type("/kernel", "a table");
     reader_.only("/kernel", {"file", "function"}, "[kernel]");
     if (reader_.find("/kernel/file") == nullptr) missing("/kernel", "`file` of [kernel]");
@@ -277,6 +283,7 @@ class Loader {
   }
 
   Task& task_;
+  bool needs_kernel_;
   TomlReader reader_;
   Findings& findings_;
 };
@@ -299,7 +306,7 @@ bool is_float_type(std::string_view type) {
   return row != nullptr && row->is_float;
 }
 
-std::optional<Task> load_task(const std::filesystem::path& path, Findings& findings) {
+std::optional<Task> load_task(const std::filesystem::path& path, Findings& findings, bool needs_kernel) {
   std::error_code error;
   const std::filesystem::path file = std::filesystem::is_directory(path, error) ? path / "task.toml" : path;
   const SourcePtr source = read_source(file, findings);
@@ -311,7 +318,7 @@ std::optional<Task> load_task(const std::filesystem::path& path, Findings& findi
   task.name = absolute.parent_path().filename().string();
   if (std::optional<Toml> toml = parse_toml(source, source->text(), own)) {
     task.toml = std::move(*toml);
-    Loader(task, own).run();
+    Loader(task, own, needs_kernel).run();
     for (const auto* shapes : {&task.prove_shapes, &task.test_shapes, &task.bench_shapes}) {
       for (const Shape& shape : *shapes) {
         if (own.has_error()) continue;

@@ -98,8 +98,9 @@ unsigned element_bytes(std::string_view type);
 bool is_float_type(std::string_view type);
 
 // Reads FOLDER/task.toml, or the file itself. Every wrong key, type or name is a finding with its place, and so is a
-// shape of [[shapes.*]] that does not fit its grid.
-std::optional<Task> load_task(const std::filesystem::path& path, Findings& findings);
+// shape of [[shapes.*]] that does not fit its grid. `needs_kernel`: false where no Triton source is asked for; [kernel]
+// may then be left out.
+std::optional<Task> load_task(const std::filesystem::path& path, Findings& findings, bool needs_kernel = true);
 // `overrides` replaces constexprs and makes integer arguments constexpr, as Triton does with those equal to 1 (its
 // launch JSON tells which). A value that differs from the argument's own is a finding.
 std::optional<Bound> bind(const Task& task, const Shape& shape, const std::map<std::string, Constant>& overrides,
