@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "gpu/process.h"
 #include "session/codes.h"
 
 namespace plumb::cli {
@@ -18,7 +19,8 @@ struct RunArguments {
   std::vector<std::string> inputs;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> schedule;
-  bool has_spec = false, keeps_inputs = false;
+  bool has_spec = false, keeps_inputs = false, has_card = false;
+  std::string driver;
 };
 
 bool read_inputs(const RunArguments& arguments, session::RunOptions& options, Findings& findings) {
@@ -50,19 +52,32 @@ bool save(const RunArguments& arguments, const session::RunOutcome& outcome, Fin
   return true;
 }
 
+// The shape that was run: the one asked for, or that of the task which the candidate claims first.
+task::Shape shape_of(const task::Task& task, const session::RunOptions& options, const session::RunOutcome& outcome) {
+  if (options.shape) return *options.shape;
+  for (const task::Shape& shape : task.prove_shapes) {
+    if (shape.label == outcome.shape) return shape;
+  }
+  return {};
+}
+
 void run_run(Context& context, const RunArguments& arguments) {
   Findings findings;
   session::RunOptions options;
   const auto task = task::load_task(arguments.task, findings);
   if (!arguments.shape.empty()) options.shape = task::parse_shape(arguments.shape, findings);
   if (findings.has_error() || !read_inputs(arguments, options, findings)) return refuse(context, findings);
+  if (arguments.has_card && !arguments.ptx) {
+    findings.add(session::kInput, "`--gpu` launches a PTX file, and none is named");
+    return refuse(context, findings);
+  }
   const auto candidate = arguments.ptx ? load_candidate(*arguments.ptx, findings) : std::nullopt;
   if (findings.has_error()) return refuse(context, findings);
   options.seed = arguments.seed;
   options.schedule = arguments.schedule;
   options.workers = context.workers;
   options.has_spec = arguments.has_spec;
-  options.keeps_inputs = arguments.keeps_inputs;
+  options.keeps_inputs = arguments.keeps_inputs || arguments.has_card;
   options.python = context.python();
   session::RunOutcome outcome;
   {
@@ -71,8 +86,14 @@ void run_run(Context& context, const RunArguments& arguments) {
     outcome = candidate ? session::run(*task, *candidate, options) : session::evaluate(*task, options);
   }
   if (outcome.is_bad_input) return refuse(context, outcome.findings);
+  if (arguments.has_card && !outcome.findings.has_error()) {
+    gpu::WorkerProcess worker(gpu::own_worker_command(arguments.driver));
+    session::compare_with_card(*task, *candidate, shape_of(*task, options, outcome), worker, outcome);
+    if (!arguments.keeps_inputs) outcome.inputs.clear();
+  }
   if (!arguments.out.empty() && !save(arguments, outcome, findings)) return refuse(context, findings);
   answer(context, session::to_json(outcome), session::to_text(outcome, context.has_colour_out), outcome.holds());
+  if (!outcome.has_gpu) context.exit_code = kNoGpu;
 }
 
 }  // namespace
@@ -94,6 +115,9 @@ void add_run(CLI::App& app, Context& context) {
   command->add_option("--seed", arguments->seed, "of the drawn inputs");
   command->add_option("--schedule", arguments->schedule,
                       "seed of the order of warps and of asynchronous effects; default: in turn, and as late as legal");
+  CLI::Option* card = command->add_flag("--gpu", arguments->has_card,
+                                        "launch it on the GPU as well, with the same inputs, and compare bit by bit");
+  command->add_option("--driver", arguments->driver, "the CUDA driver library; default: the system's")->needs(card);
   command->add_flag("--compare", arguments->has_spec, "also evaluate the Triton source, and compare");
   add_json(*command, context);
   add_workers(*command, context);

@@ -251,8 +251,10 @@ class Runner {
 
 bool RunOutcome::holds() const {
   if (is_bad_input || findings.has_error()) return false;
-  return std::all_of(outputs.begin(), outputs.end(),
-                     [](const RunOutput& output) { return !output.comparison || output.comparison->outside == 0; });
+  return std::all_of(outputs.begin(), outputs.end(), [](const RunOutput& output) {
+    const bool is_near = !output.comparison || output.comparison->outside == 0;
+    return is_near && (!output.card || output.card->other == 0);
+  });
 }
 
 RunOutcome run(const task::Task& task, const prove::Candidate& candidate, const RunOptions& options) {

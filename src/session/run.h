@@ -16,6 +16,10 @@
 #include "session/npy.h"
 #include "task/task.h"
 
+namespace plumb::gpu {
+class WorkerProcess;
+}
+
 namespace plumb::session {
 
 struct RunOptions {
@@ -38,10 +42,17 @@ struct Comparison {
   std::string first_outside;    // "out_ptr[3, 17]: 1.5, the Triton source gives 2"
 };
 
+// Of the machine's output with a card's: bit by bit.
+struct CardComparison {
+  std::uint64_t elements = 0, other = 0;  // `other` have other bits on the card
+  std::string first_other;                // "out_ptr[3, 17]: 1.5, the card gives 2"
+};
+
 struct RunOutput {
   std::string name, type;
   Array array;
   std::optional<Comparison> comparison;
+  std::optional<CardComparison> card;
 };
 
 struct RunOutcome {
@@ -53,12 +64,18 @@ struct RunOutcome {
   std::map<std::string, double> scalars;  // the other arguments, integer constexprs among them
   std::uint64_t ctas = 0, warp_instrs = 0, lane_instrs = 0, mma_macs = 0;
   double seconds = 0;
-  bool holds() const;  // it ran to its end, and what was compared lies within the tolerance
+  bool has_gpu = true;  // false: a card was asked for, and there is none
+  bool holds() const;   // it ran to its end, what was compared lies within the tolerance, and a card gave the same bits
 };
 
 RunOutcome run(const task::Task& task, const prove::Candidate& candidate, const RunOptions& options);
 // The task's Triton source alone; the counts stay 0.
 RunOutcome evaluate(const task::Task& task, const RunOptions& options);
+// Launches the candidate on the worker's card with what `outcome.inputs` hold, and compares the outputs of the same
+// shape and inputs bit by bit (docs/machine.md says of which instructions the bits may differ). Outputs that the
+// candidate does not write are left out. What keeps it from being launched is a finding of the outcome.
+void compare_with_card(const task::Task& task, const prove::Candidate& candidate, const task::Shape& shape,
+                       gpu::WorkerProcess& worker, RunOutcome& outcome);
 // Without the arrays: per output its type, extents, sha256, first values, counts of NaN and infinities, comparison.
 nlohmann::json to_json(const RunOutcome& outcome);
 std::string to_text(const RunOutcome& outcome, bool colour);

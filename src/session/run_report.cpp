@@ -67,6 +67,10 @@ nlohmann::json to_json(const RunOutcome& outcome) {
                             {"shape", output.array.shape}, {"sha256", sha256(output.array.bytes)},
                             {"nan", summary.nans},         {"infinite", summary.infinities},
                             {"first", std::move(first)}};
+    if (output.card) {
+      entry["card"] = {{"elements", output.card->elements}, {"other_bits", output.card->other}};
+      if (output.card->other != 0) entry["card"]["first_other"] = output.card->first_other;
+    }
     if (output.comparison) {
       entry["against_triton"] = {{"largest_absolute_error", output.comparison->largest_absolute},
                                  {"largest_relative_error", output.comparison->largest_relative},
@@ -101,6 +105,10 @@ std::string to_text(const RunOutcome& outcome, bool colour) {
     if (summary.nans + summary.infinities != 0)
       out += fmt::format("  ({} NaN, {} infinite)", summary.nans, summary.infinities);
     out += '\n';
+    if (output.card) {
+      out += fmt::format("             on the card: {} of {} elements have other bits{}{}\n", output.card->other,
+                         output.card->elements, output.card->other == 0 ? "" : ", first ", output.card->first_other);
+    }
     if (!output.comparison) continue;
     out += fmt::format(
         "             against the Triton source: largest error {:.3g} absolute, {:.3g} relative, {} outside of the "

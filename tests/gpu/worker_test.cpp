@@ -198,6 +198,18 @@ class Candidate {
   std::string text_;
 };
 
+TEST(RunCommand, ComparesTheBitsOfTheMachineWithThoseOfTheCard) {
+  const Ended same = run(Candidate("add").arguments("run") + " --gpu --shape n=1000");
+  EXPECT_EQ(same.code, 0) << same.output;
+  EXPECT_NE(same.output.find("on the card: 0 of 1000 elements have other bits"), std::string::npos) << same.output;
+  const Ended other = run(Candidate("wrong").arguments("run") + " --gpu --shape n=1000");
+  EXPECT_EQ(other.code, 1) << other.output;
+  EXPECT_NE(other.output.find("1 of 1000 elements have other bits, first out_ptr[0]"), std::string::npos)
+      << other.output;
+  const Ended fault = run(Candidate("fault").arguments("run") + " --gpu --shape n=1000");
+  EXPECT_EQ(fault.code, 1) << fault.output;
+}
+
 TEST(TestCommand, HoldsForTheSumAndRejectsEachDefectForItsReason) {
   const std::string shapes = " --shape n=1000 --shape n=7";
   const Ended good = run(Candidate("add").arguments("test") + shapes);
