@@ -198,15 +198,32 @@ class Candidate {
   std::string text_;
 };
 
+// The lowering of vector_add, which the fake driver plays as `word`.
+class Lowering {
+ public:
+  explicit Lowering(const std::string& word) : path_((scratch_.path() / "vector_add.ptx").string()) {
+    std::ifstream from(std::string(PLUMB_SOURCE_DIR) + "/suite/vector_add/sm_89/vector_add.ptx");
+    std::ofstream(path_) << from.rdbuf() << "// fake: " << word << "\n";
+  }
+  std::string run() const {
+    return std::string("run ") + PLUMB_SOURCE_DIR + "/suite/vector_add " + path_ + " --gpu --shape n=1000 --driver " +
+           FAKE_DRIVER;
+  }
+
+ private:
+  const Scratch scratch_;
+  const std::string path_;
+};
+
 TEST(RunCommand, ComparesTheBitsOfTheMachineWithThoseOfTheCard) {
-  const Ended same = run(Candidate("add").arguments("run") + " --gpu --shape n=1000");
+  const Ended same = run(Lowering("add").run());
   EXPECT_EQ(same.code, 0) << same.output;
   EXPECT_NE(same.output.find("on the card: 0 of 1000 elements have other bits"), std::string::npos) << same.output;
-  const Ended other = run(Candidate("wrong").arguments("run") + " --gpu --shape n=1000");
+  const Ended other = run(Lowering("wrong").run());
   EXPECT_EQ(other.code, 1) << other.output;
   EXPECT_NE(other.output.find("1 of 1000 elements have other bits, first out_ptr[0]"), std::string::npos)
       << other.output;
-  const Ended fault = run(Candidate("fault").arguments("run") + " --gpu --shape n=1000");
+  const Ended fault = run(Lowering("fault").run());
   EXPECT_EQ(fault.code, 1) << fault.output;
 }
 
