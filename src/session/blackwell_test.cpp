@@ -96,6 +96,94 @@ INSTANTIATE_TEST_SUITE_P(Triton, Blackwell, testing::ValuesIn(files()), [](const
   return std::string(row.param.kernel) + row.param.variant + "_" + row.param.target;
 });
 
+// -- Warp-specialised code. -------------------------------------------------------------------------------------------
+// Triton 3.6 makes two faults there. The mbarriers of the ring end before the products that a commit to them tracks are
+// known to have ended; and the copies of tiles write where the tensor maps were made, without the proxy fence that the
+// same compiler puts there in `matmul_desc`. With both mended, and nothing else, the code is proved.
+class WarpSpecialised : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    Findings findings;
+    const std::filesystem::path folder = kCorpus / "matmul_desc_ws";
+    path_ = folder / GetParam() / "matmul_desc_ws.ptx";
+    task_ = task::load_task(folder, findings);
+    std::optional<std::string> text = read_file(path_, findings);
+    ASSERT_TRUE(task_ && text) << render(findings, false);
+    text_ = *std::move(text);
+  }
+
+  // A proxy fence before the barrier by which the producers learn that the tensor maps are made.
+  void add_fence() {
+    const std::size_t made = text_.rfind("tensormap.replace.tile.fill_mode");
+    text_.insert(text_.find("bar.sync", made), "fence.proxy.async.shared::cta;\n\t");
+  }
+  // The mbarriers of the ring end after the wait for all products.
+  void end_mbarriers_later() {
+    std::string moved;
+    const std::string_view end = "@%p24 mbarrier.inval";
+    for (std::size_t at = text_.find(end); at < text_.find("tcgen05.wait::ld"); at = text_.find(end)) {
+      const std::size_t length = text_.find('\n', at) - at;
+      moved += "\n\t" + text_.substr(at, length);
+      text_.erase(at, length);
+    }
+    const std::string_view read = "tcgen05.wait::ld.sync.aligned;";
+    text_.insert(text_.find(read) + read.size(), moved);
+  }
+
+  prove::Outcome prove_text(const std::vector<task::Shape>& shapes) {
+    Findings findings;
+    const auto candidate = prove::make_candidate(std::make_shared<Source>(path_.string(), text_), path_, findings);
+    EXPECT_TRUE(candidate) << render(findings, false);
+    prove::Options options;
+    options.shapes = shapes;
+    options.witness_seconds = 0.1;
+    return candidate ? prove::prove(*task_, *candidate, options) : prove::Outcome{};
+  }
+
+  // The codes of errors, with what stands where they point up to the first blank or dot of its own.
+  static std::vector<std::string> errors_of(const prove::Outcome& outcome) {
+    std::vector<std::string> out;
+    for (const Finding& finding : outcome.findings.list()) {
+      if (finding.severity != Severity::Error || !finding.place.source) continue;
+      const std::string_view here = finding.place.source->slice(finding.place.span);
+      const std::size_t dot = here.find('.');
+      const std::size_t name = here.rfind(' ', dot) + 1;
+      out.push_back(std::string(finding.code->id) + " " +
+                    std::string(here.substr(name, here.find_first_of(". ", dot + 1) - name)));
+    }
+    return out;
+  }
+
+  std::filesystem::path path_;
+  std::optional<task::Task> task_;
+  std::string text_;
+};
+
+using Errors = std::vector<std::string>;
+
+TEST_P(WarpSpecialised, EndsItsMbarriersTooEarlyAndCrossesProxiesWithoutAFence) {
+  EXPECT_EQ(errors_of(prove_text({task_->prove_shapes.front()})),
+            (Errors{"machine.mbarrier mbarrier.inval", "proxy.missing-fence cp.async"}));
+}
+
+TEST_P(WarpSpecialised, HasTheOtherFaultWhenOneIsMended) {
+  const std::string text = text_;
+  add_fence();
+  EXPECT_EQ(errors_of(prove_text({task_->prove_shapes.front()})), Errors{"machine.mbarrier mbarrier.inval"});
+  text_ = text;
+  end_mbarriers_later();
+  EXPECT_EQ(errors_of(prove_text({task_->prove_shapes.front()})), Errors{"proxy.missing-fence cp.async"});
+}
+
+TEST_P(WarpSpecialised, IsProvedWhenBothAreMended) {
+  add_fence(), end_mbarriers_later();
+  const prove::Outcome outcome = prove_text(shapes_of(*task_, true));
+  EXPECT_TRUE(outcome.holds()) << prove::to_text(outcome, false);
+}
+
+INSTANTIATE_TEST_SUITE_P(Triton, WarpSpecialised, testing::Values("sm_100", "sm_103"),
+                         [](const auto& row) { return std::string(row.param); });
+
 // -- One line of the matmul changed. ----------------------------------------------------------------------------------
 struct Fault {
   const char* name;
