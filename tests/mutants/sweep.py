@@ -28,15 +28,20 @@ def kernels(root):
 
 
 def cheap_shapes(options, task, ptx):
-    """The prove shapes that take less than `--shape-seconds` on one core, or the cheapest; what they do not execute is not broken."""
+    """Prove shapes, the quickest first, that together take less than `--shape-seconds` on one core; at least one. What they do not
+    execute is not broken."""
     command = [options.plumb, "prove", str(task), str(ptx), "--json", "--workers", "1", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     times = {}
     for row in json.loads(done.stdout).get("shapes", []):
         label = row["shape"].split(", ")[0]  # alignments and metadata draws follow
         times[label] = times.get(label, 0) + row["seconds"]
-    chosen = [label for label, seconds in times.items() if seconds < options.shape_seconds]
-    chosen = chosen or sorted(times, key=times.get)[:1]
+    chosen, left = [], options.shape_seconds
+    for label, seconds in sorted(times.items(), key=lambda one: one[1]):
+        if chosen and seconds > left:
+            break
+        chosen.append(label)
+        left -= seconds
     return [word for label in chosen for word in ("--shape", label)]
 
 
@@ -76,8 +81,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=80)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--shape-seconds", type=float, default=3)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--shape-seconds", type=float, default=10)
     parser.add_argument("--only", default="")
     parser.add_argument("--table", nargs=2, type=pathlib.Path, metavar=("OUT", "FILE"))
     parser.add_argument("plumb", nargs="?")
