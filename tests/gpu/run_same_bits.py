@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the PTX of suite/ and tests/corpus/ on plumb's machine and on the GPU with the same inputs, and compares the outputs bit by
 bit (`plumb run --gpu`). Approximate instructions may give other bits (docs/machine.md): those kernels are listed with the
-number of elements, and only one that is outside of the task's tolerance fails. Exits with 77, the skip code of ctest,
-where there is no GPU."""
+number of elements, and fail where the machine's numbers are outside of the task's tolerance as well. Exits with 77, the
+skip code of ctest, where there is no GPU."""
 import argparse
 import concurrent.futures
 import json
@@ -17,7 +17,8 @@ NO_GPU, SKIPPED = 4, 77
 
 def pairs(extra):
     for ptx in sorted(ROOT.glob("suite/*/sm_*/*.ptx")) + sorted(ROOT.glob("tests/corpus/*/sm_*/*.ptx")):
-        if not ptx.parent.name.startswith("sm_10") and not ptx.parent.name.startswith("sm_12"):
+        # Code for Blackwell runs on no card that this is used with; matmul_desc_large needs more shared memory than sm_89 has.
+        if not ptx.parent.name.startswith(("sm_10", "sm_12")) and ptx.parts[-2:] != ("sm_89", "matmul_desc_large.ptx"):
             yield ptx.parent.parent, ptx
     for ptx in sorted(pathlib.Path(extra).glob("*.ptx")) if extra else []:
         task = ROOT / "tests/corpus" / ptx.stem.removesuffix("_unaligned")
@@ -74,7 +75,7 @@ def main():
                     return SKIPPED
                 row["ptx"] = row["ptx"].replace(str(ROOT) + "/", "")
                 rows.append(row)
-                if "error" in row or row["outside_tolerance"]:
+                if "error" in row or (row["other_bits"] and row["outside_tolerance"]):
                     failed += 1
                 if "error" in row or row["other_bits"]:
                     count = f"{row.get('other_bits')} of {row.get('elements')}"
