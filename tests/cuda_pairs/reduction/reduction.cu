@@ -167,3 +167,69 @@ extern "C" __global__ void racy_between_warps(const float* x, float* out) {
     if (lane == 0) out[blockIdx.x] = sum;
   }
 }
+
+// Half of the block leaves before the barrier: that it is not waited for does not order what it wrote.
+//! block = [256]
+extern "C" __global__ void racy_exited(const float* x, float* out) {
+  __shared__ float part[kThreads];
+  const int thread = threadIdx.x;
+  const float* mine = x + blockIdx.x * kPerBlock;
+  part[thread] = mine[thread] + mine[thread + 256] + mine[thread + 512] + mine[thread + 768];
+  if (thread >= 128) return;
+  __syncthreads();
+  part[thread] += part[thread + 128];  // RACE
+#pragma unroll 1
+  for (int stride = 64; stride > 0; stride /= 2) {
+    __syncthreads();
+    if (thread < stride) part[thread] += part[thread + stride];
+  }
+  if (thread == 0) out[blockIdx.x] = part[0];
+}
+
+// Right in every block but the last.
+//! block = [256]
+extern "C" __global__ void racy_last_block(const float* x, float* out) {
+  __shared__ float part[kThreads / 32];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const float* mine = x + blockIdx.x * kPerBlock;
+  const float sum = sum_of_warp((mine[thread] + mine[thread + 256]) + (mine[thread + 512] + mine[thread + 768]));
+  if (lane == 0) part[warp] = sum;
+  if (blockIdx.x + 1 < gridDim.x) __syncthreads();
+  if (thread == 0) {
+    float total = 0;
+    for (int i = 0; i < kThreads / 32; ++i) total += part[i];  // RACE
+    out[blockIdx.x] = total;
+  }
+}
+
+//! block = [256]
+extern "C" __global__ void wrong_last_block(const float* x, float* out) {
+  __shared__ float part[kThreads / 32];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const float* mine = x + blockIdx.x * kPerBlock;
+  const float sum = sum_of_warp((mine[thread] + mine[thread + 256]) + (mine[thread + 512] + mine[thread + 768]));
+  if (lane == 0) part[warp] = sum;
+  __syncthreads();
+  if (thread == 0) {
+    float total = blockIdx.x + 1 < gridDim.x ? 0 : mine[7];
+    for (int i = 0; i < kThreads / 32; ++i) total += part[i];
+    out[blockIdx.x] = total;
+  }
+}
+
+// Every block is right, and the second's place is written by two of them.
+//! block = [256]
+extern "C" __global__ void racy_output(const float* x, float* out) {
+  __shared__ float part[kThreads / 32];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const float* mine = x + blockIdx.x * kPerBlock;
+  const float sum = sum_of_warp((mine[thread] + mine[thread + 256]) + (mine[thread + 512] + mine[thread + 768]));
+  if (lane == 0) part[warp] = sum;
+  __syncthreads();
+  if (thread == 0) {
+    float total = 0;
+    for (int i = 0; i < kThreads / 32; ++i) total += part[i];
+    if (blockIdx.x == 0) out[1] = 0;
+    out[blockIdx.x] = total;  // RACE
+  }
+}
