@@ -228,17 +228,18 @@ Json ask_python(const Json& plan, const BaselineOptions& options, Findings& find
   return {{"status", "failed"}, {"message", result.is_timeout ? "python3 took too long" : "python3 said: " + tail}};
 }
 
-// The rounds as medians: the library's and the winner's time, and how many times as fast as the winner the library is.
-Json summary_of(const Json& library) {
-  if (!library.contains("rounds_ms")) return library;
+// The rounds as medians: one side's and the source's winner's time, and how many times as fast as the winner that side
+// is.
+Json summary_of(const Json& side) {
+  if (!side.contains("rounds_ms")) return side;
   std::vector<double> times, beside, ratios;
-  for (const Json& round : library["rounds_ms"]) {
+  for (const Json& round : side["rounds_ms"]) {
     times.push_back(round.at(0));
     beside.push_back(round.at(1));
     ratios.push_back(beside.back() / times.back());
   }
   const gpu::Interval ratio = gpu::median_interval(ratios, 1);
-  return {{"name", library.value("name", "")},
+  return {{"name", side.value("name", "")},
           {"ms", gpu::median(times)},
           {"baseline_ms", gpu::median(beside)},
           {"speedup", {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}}},
@@ -254,6 +255,7 @@ void keep(KeptBaseline& kept, Json answer, const Json& common, Findings& finding
   if (!is_source) ptx = answer["header"].get<std::string>() + ptx;
   answer.erase("ptx");
   answer.erase("header");
+  if (answer.contains("beside_source")) answer["beside_source"] = summary_of(answer["beside_source"]);
   if (is_source) answer.erase("form");
   else answer.erase("launch");
   answer.update(common);
@@ -319,10 +321,13 @@ std::vector<PlannedForm> plan_all(const task::Task& task, const task::Shape& sha
 const KeptBaseline* BaselineOutcome::quickest() const {
   const auto is_slower = [](const KeptBaseline& a, const KeptBaseline& b) { return a.ms() < b.ms(); };
   const auto found = std::min_element(kept.begin(), kept.end(), is_slower);
-  return found == kept.end() ? nullptr : &*found;
+  return found == kept.end() || !found->record.contains("ms") ? nullptr : &*found;
 }
 
-double KeptBaseline::ms() const { return record.value("ms", std::numeric_limits<double>::infinity()); }
+double KeptBaseline::ms() const {
+  static const Json::json_pointer kBeside("/beside_source/ms");
+  return record.value(kBeside, record.value("ms", std::numeric_limits<double>::infinity()));
+}
 
 BaselineOutcome make_baseline(const task::Task& task, const task::Shape& shape, const BaselineOptions& options) {
   BaselineOutcome out;

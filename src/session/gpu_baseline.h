@@ -33,7 +33,7 @@ struct KeptBaseline {
   nlohmann::json record =
       nlohmann::json::object();  // what was tried, the winner, versions, card; without "ms" where no configuration ran
 
-  double ms() const;
+  double ms() const;  // beside the other forms, where they were timed together; infinite where none ran
 };
 
 struct BaselineOutcome {
