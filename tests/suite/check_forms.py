@@ -39,7 +39,7 @@ cp "$2" "{}"
 FURTHER = {"conv2d": [{"batch": 2, "channels": 64, "height": 10, "width": 18, "filters": 64, "taps": 3}]}
 
 # The interpreter multiplies the bit patterns of bf16 in `dot`: their numbers are given as fp16.
-BF16_DOT = {"matmul_bf16"}
+BF16_DOT = {"flash_attention", "matmul_bf16"}
 
 
 def text_of(shape):
