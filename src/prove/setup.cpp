@@ -156,6 +156,7 @@ const task::BoundArg* find(const task::Bound& bound, std::string_view name) {
 constexpr std::string_view kWorkspace = "workspace";
 
 std::uint32_t misalignment(const Setup& setup, const task::BoundArg& arg, std::uint32_t tensor, std::uint32_t size) {
+  if (arg.is_descriptor()) return 0;  // the host makes descriptors of aligned tensors only
   switch (setup.alignment) {
     case Alignment::Whole:
       return 0;
@@ -327,6 +328,12 @@ triton::Call make_call(const Setup& setup, const triton::Kernel& kernel, const d
       argument.type = arg->type;
       const domain::Buffer* buffer = arg->is_tensor ? memory.find(std::string_view(arg->name)) : nullptr;
       argument.bits = buffer != nullptr ? buffer->address : scalar_bits(*arg);
+      if (arg->is_descriptor()) {
+        argument.type =
+            fmt::format("tensordesc<{}[{}]>", std::string_view(arg->type).substr(1), fmt::join(arg->block, ", "));
+        argument.shape = arg->extent;
+        argument.strides = arg->strides;
+      }
     } else if (const auto constant = setup.bound.constexprs.find(parameter.name);
                constant != setup.bound.constexprs.end()) {
       argument.type = "constexpr";

@@ -148,7 +148,8 @@ bool put_tensor_map(const prove::Candidate& candidate, const GpuShape& shape, co
   const task::BoundArg* tensor =
       found == shape.launch.tensor_maps.end() ? nullptr : find_arg(shape.bound, found->tensor);
   if (tensor == nullptr) return false;  // the header's reader allows no such name
-  const std::uint64_t address = candidate.launch.divisible_by_16 ? kPromise : task::element_bytes(tensor->type);
+  const std::uint64_t address =
+      candidate.launch.divisible_by_16 || tensor->is_descriptor() ? kPromise : task::element_bytes(tensor->type);
   const auto place_of = [&](const std::string& pointer) { return candidate.launch.place_of(pointer); };
   if (!prove::make_tensor_map(*found, address, place_of, findings)) return false;
   value.kind = gpu::ParamValue::Kind::TensorMap;
@@ -211,7 +212,7 @@ std::vector<gpu::BufferPlan> make_buffers(const GpuShape& shape, bool is_aligned
     if (!arg.is_tensor) continue;
     const unsigned size = task::element_bytes(arg.type);
     const auto role = static_cast<gpu::Role>(arg.role);
-    out.push_back({arg.name, arg.elements * size, role, is_aligned ? kPromise : size});
+    out.push_back({arg.name, arg.elements * size, role, is_aligned || arg.is_descriptor() ? kPromise : size});
   }
   return out;
 }

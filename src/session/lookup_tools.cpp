@@ -38,6 +38,7 @@ Json arg_json(const task::Arg& arg) {
     out["role"] = role_name(arg.role);
     if (arg.is_metadata) out["metadata"] = true;
     if (!arg.init.empty()) out["init"] = arg.init;
+    if (!arg.block.empty()) out["descriptor"] = {{"extent", arg.extent}, {"block", arg.block}};
   } else {
     out["value"] = arg.value;
   }

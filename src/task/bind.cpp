@@ -141,14 +141,9 @@ class Binder {
     const Arg& arg = task_.args[index];
     std::uint64_t elements = 1;
     bool is_too_large = false;
-    for (std::size_t i = 0; i < arg.shape.size(); ++i) {
-      const Place place = task_.toml.place(fmt::format("/args/{}/shape/{}", index, i));
-      const auto extent = value(arg.shape[i], place);
-      if (!extent) return false;
-      if (*extent < 0)
-        return misfit(kShapeSize, fmt::format("an extent of `{}` would be {}", arg.name, *extent), place);
-      if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(*extent), &elements)) is_too_large = true;
-      out.shape.push_back(*extent);
+    if (!values(index, "shape", arg.shape, 0, out.shape)) return false;
+    for (const std::int64_t extent : out.shape) {
+      if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements)) is_too_large = true;
     }
     const Place place = task_.toml.place(fmt::format("/args/{}/shape", index));
     if (elements == 0) return misfit(kShapeSize, fmt::format("tensor `{}` would have no elements", arg.name), place);
@@ -156,6 +151,47 @@ class Binder {
       return misfit(kShapeSize, fmt::format("tensor `{}` would have more than 2^40 bytes", arg.name), place);
     }
     out.elements = elements;
+    return arg.block.empty() || descriptor(index, out);
+  }
+
+  bool descriptor(std::size_t index, BoundArg& out) {
+    const Arg& arg = task_.args[index];
+    if (!values(index, "block", arg.block, 1, out.block) || !values(index, "extent", arg.extent, 1, out.extent)) {
+      return false;
+    }
+    out.strides.assign(out.shape.size(), 1);
+    for (std::size_t i = out.shape.size() - 1; i > 0; --i) out.strides[i - 1] = out.strides[i] * out.shape[i];
+    for (std::size_t i = 0; i < out.shape.size(); ++i) {
+      const Place place = task_.toml.place(fmt::format("/args/{}/extent/{}", index, i));
+      if (out.extent[i] > out.shape[i]) {
+        return misfit(
+            kShapeSize,
+            fmt::format("`{}` would be described over {} of {} elements", arg.name, out.extent[i], out.shape[i]),
+            place);
+      }
+      const std::int64_t bytes = out.strides[i] * element_bytes(arg.type);
+      if (i + 1 < out.shape.size() && bytes % kDescriptorAlignment != 0) {
+        return misfit(kShapeSize,
+                      fmt::format("a row of `{}` would be {} bytes; a descriptor's are multiples of {}", arg.name,
+                                  bytes, kDescriptorAlignment),
+                      place);
+      }
+    }
+    return true;
+  }
+
+  // A list of expressions of an argument, each of them `least` or more.
+  bool values(std::size_t index, const char* key, const std::vector<std::string>& expressions, std::int64_t least,
+              std::vector<std::int64_t>& out) {
+    for (std::size_t i = 0; i < expressions.size(); ++i) {
+      const Place place = task_.toml.place(fmt::format("/args/{}/{}/{}", index, key, i));
+      const auto extent = value(expressions[i], place);
+      if (!extent) return false;
+      if (*extent < least) {
+        return misfit(kShapeSize, fmt::format("an extent of `{}` would be {}", task_.args[index].name, *extent), place);
+      }
+      out.push_back(*extent);
+    }
     return true;
   }
 

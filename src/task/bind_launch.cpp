@@ -26,6 +26,12 @@ class LaunchBinder {
     std::copy(std::begin(bound_.grid), std::end(bound_.grid), std::begin(out_.grid));
     if (!header_.grid.empty() && !extents("/grid", header_.grid, kMostGrid, out_.grid)) return std::nullopt;
     for (int axis = 0; axis < 3; ++axis) sizes_[fmt::format("grid_{}", "xyz"[axis])] = out_.grid[axis];
+    for (const BoundArg& arg : bound_.args) {
+      for (std::size_t i = 0; i < arg.block.size(); ++i) {
+        sizes_[descriptor_size(arg.name, "extent", i)] = arg.extent[i];
+        sizes_[descriptor_size(arg.name, "stride", i)] = arg.strides[i];
+      }
+    }
     if (!extents("/block", header_.block, kMostBlock, out_.block)) return std::nullopt;
     constexpr std::int64_t kMostClusters[3] = {kMostCluster, kMostCluster, kMostCluster};
     if (!extents("/cluster", header_.cluster, kMostClusters, out_.cluster)) return std::nullopt;
@@ -151,6 +157,10 @@ class LaunchBinder {
 };
 
 }  // namespace
+
+std::string descriptor_size(std::string_view argument, std::string_view what, std::size_t axis) {
+  return fmt::format("{}_{}_{}", argument, what, axis);
+}
 
 std::optional<Finding> broken_promise(const LaunchHeader& header, const Bound& bound, Findings& findings) {
   const auto breaks = [&](std::string message, const std::string& pointer) {

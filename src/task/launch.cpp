@@ -171,8 +171,44 @@ class TritonJson {
       if (is_constexpr && !header.constexprs.contains(name)) {
         return fail(fmt::format("`{}` is constexpr and `constexprs` has no value for it", name)).has_value();
       }
-      if (!is_constexpr) header.params->push_back(name);
+      if (is_constexpr) continue;
+      if (!type.get<std::string>().starts_with("tensordesc")) header.params->push_back(name);
+      else if (!descriptor(header, name, type.get<std::string>())) return false;
     }
+    return true;
+  }
+
+  // Triton passes a descriptor as its tensor map, the extents as i32 and the strides as i64. Where the target has no
+  // tensor maps, it passes a pointer, extents and strides as i64, whether padding is NaN, and both lists once more.
+  bool descriptor(LaunchHeader& header, const std::string& name, std::string_view type) {
+    const auto rank = static_cast<std::size_t>(std::count(type.begin(), type.end(), ',')) + 1;
+    const auto list = [&] {
+      for (const char* what : {"extent", "stride"}) {
+        for (std::size_t i = 0; i < rank; ++i) header.params->push_back(descriptor_size(name, what, i));
+      }
+    };
+    const auto maps = json_.find("tensor_maps");
+    if (maps == json_.end() || !maps->is_object() || !maps->contains(name)) {
+      header.params->push_back(name);
+      list();
+      header.params->push_back("0");
+      list();
+      return true;
+    }
+    TensorMapRow row;
+    row.name = "map_" + name;
+    row.tensor = name;
+    const nlohmann::json& map = (*maps)[name];
+    row.swizzle = map.value("swizzle", row.swizzle);
+    row.promotion = "128B";
+    for (const auto& extent : map.value("box", std::vector<std::int64_t>())) row.box.push_back(std::to_string(extent));
+    if (row.box.size() != rank) {
+      return fail(fmt::format("the tensor map of `{}` has a box of rank {}, not {}", name, row.box.size(), rank))
+          .has_value();
+    }
+    header.params->push_back(row.name);
+    list();
+    header.tensor_maps.push_back(std::move(row));
     return true;
   }
 

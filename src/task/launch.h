@@ -43,6 +43,9 @@ struct LaunchHeader {
 std::optional<LaunchHeader> load_launch(const SourcePtr& ptx, const std::filesystem::path& ptx_path,
                                         Findings& findings);
 
+// What an expression of a launch calls an extent or a stride of an argument that is a descriptor ("extent", "stride").
+std::string descriptor_size(std::string_view argument, std::string_view what, std::size_t axis);
+
 struct BoundLaunch {
   std::string entry;
   std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};

@@ -170,9 +170,21 @@ class Loader {
   }
 
   void tensor(const std::string& pointer, Arg& row) {
-    reader_.only(pointer, {"name", "type", "shape", "role", "metadata", "init"}, "a tensor argument");
+    reader_.only(pointer, {"name", "type", "shape", "role", "metadata", "init", "block", "extent"},
+                 "a tensor argument");
     if (reader_.find(pointer + "/shape") == nullptr) missing(pointer, fmt::format("`shape` of tensor `{}`", row.name));
     row.shape = reader_.expressions(pointer + "/shape").value_or(std::vector<std::string>{});
+    row.block = reader_.expressions(pointer + "/block").value_or(row.block);
+    row.extent = reader_.expressions(pointer + "/extent").value_or(row.block.empty() ? row.extent : row.shape);
+    if (row.block.empty() && !row.extent.empty()) {
+      reader_.wrong_value(pointer + "/extent", "`extent` is of a descriptor, which has a `block`");
+    }
+    constexpr std::size_t kMostRank = 5;
+    const bool is_ranked = row.block.size() == row.shape.size() && row.extent.size() == row.shape.size();
+    if (!row.block.empty() && (!is_ranked || row.shape.size() > kMostRank)) {
+      reader_.wrong_value(pointer + "/block",
+                          "a descriptor's `block`, `shape` and `extent` have one length, at most 5");
+    }
     const std::string role = reader_.text(pointer + "/role").value_or("in");
     if (role == "out") row.role = Role::Out;
     else if (role == "inout") row.role = Role::InOut;

@@ -24,11 +24,14 @@ enum class Role : std::uint8_t { In, Out, InOut };
 //   "inout",
 //           metadata = true with `init` for integer tensors that feed addresses; init = "normal" (default for floats),
 //           "arange", "permutation", "randint(lo, hi)", "zeros"
+//           block = [...] makes the kernel's parameter a tensor descriptor of that block, made on the host over
+//           `extent` (default: `shape`) of the tensor
 //   scalar: type "i32" | "i64" | "fp32" ..., value = expression or float literal
 struct Arg {
   std::string name;
   std::string type;
-  std::vector<std::string> shape;  // expressions; empty for scalars
+  std::vector<std::string> shape;          // expressions; empty for scalars
+  std::vector<std::string> block, extent;  // of a tensor that the kernel gets as a descriptor; else empty
   Role role = Role::In;
   bool is_metadata = false;
   std::string init;
@@ -75,6 +78,7 @@ struct BoundArg {
   // tensor
   std::vector<std::int64_t> shape;
   std::uint64_t elements = 0;
+  std::vector<std::int64_t> block, extent, strides;  // of a descriptor, in elements; else empty
   Role role = Role::In;
   bool is_metadata = false;
   std::string init;
@@ -82,6 +86,8 @@ struct BoundArg {
   std::int64_t integer = 0;
   double real = 0;
   bool is_float = false;
+
+  bool is_descriptor() const { return !block.empty(); }
 };
 
 struct Bound {
@@ -96,6 +102,8 @@ std::string label_of(const Sizes& sizes);
 // Bytes of one element, or of a scalar: "*bf16" and "bf16" are 2. Zero for a type that tasks do not have.
 unsigned element_bytes(std::string_view type);
 bool is_float_type(std::string_view type);
+// Bytes that the address of a descriptor's tensor is a multiple of.
+inline constexpr std::uint32_t kDescriptorAlignment = 16;
 
 // Reads FOLDER/task.toml, or the file itself. Every wrong key, type or name is a finding with its place, and so is a
 // shape of [[shapes.*]] that does not fit its grid. `needs_kernel`: false where no Triton source is asked for; [kernel]

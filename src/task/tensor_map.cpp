@@ -107,7 +107,7 @@ class MapBinder {
     if (!dims(*arg) || !one("offset", row_.offset, out_.offset)) return std::nullopt;
     const std::size_t rank = out_.dims.size();
     for (std::size_t i = 0; i < rank; ++i) out_.element_strides.push_back(1);
-    if (!strides(type->size) || !list("element_strides", row_.element_strides, rank, out_.element_strides)) {
+    if (!strides(*arg, type->size) || !list("element_strides", row_.element_strides, rank, out_.element_strides)) {
       return std::nullopt;
     }
     if (!out_.is_im2col) return list("box", row_.box, rank, out_.box) ? std::optional(std::move(out_)) : std::nullopt;
@@ -160,7 +160,8 @@ class MapBinder {
 
   bool dims(const BoundArg& arg) {
     if (row_.dims.empty()) {
-      out_.dims.assign(arg.shape.rbegin(), arg.shape.rend());
+      const std::vector<std::int64_t>& extents = arg.is_descriptor() ? arg.extent : arg.shape;
+      out_.dims.assign(extents.rbegin(), extents.rend());
     } else if (!list("dims", row_.dims, row_.dims.size(), out_.dims)) {
       return false;
     }
@@ -168,7 +169,11 @@ class MapBinder {
     fail("dims", fmt::format("it has {} dimensions, it must have 1 to 5", out_.dims.size()));
     return false;
   }
-  bool strides(unsigned size) {
+  bool strides(const BoundArg& arg, unsigned size) {
+    if (arg.is_descriptor() && row_.dims.empty()) {
+      for (std::size_t i = arg.strides.size() - 1; i > 0; --i) out_.strides.push_back(arg.strides[i - 1] * size);
+      return list("strides", row_.strides, out_.dims.size() - 1, out_.strides);
+    }
     std::int64_t stride = size;
     for (std::size_t i = 0; i + 1 < out_.dims.size(); ++i) {
       if (__builtin_mul_overflow(stride, out_.dims[i], &stride)) {

@@ -22,7 +22,7 @@ struct TensorMapRow {
   std::string tensor;                        // the argument that it describes
   std::string offset = "0";                  // bytes from the tensor's start
   std::string type;                          // of elements: "bf16", "u8", ...; empty: the argument's
-  std::vector<std::string> dims;             // innermost first; empty: the argument's shape
+  std::vector<std::string> dims;             // innermost first; empty: the argument's shape or extent
   std::vector<std::string> strides;          // bytes, of dimensions 1 and up; empty: dense
   std::vector<std::string> element_strides;  // empty: ones
   std::vector<std::string> box;              // tiled maps
