@@ -56,11 +56,14 @@ void count_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& us
   for (const ptx::Operand& element : operand.elements) count_registers(element, uses);
 }
 
-std::vector<std::uint32_t> register_mentions(const ptx::Function& function) {
+// A `mov` into a register does not read it: compilers clear an atomic's destination that way.
+std::vector<std::uint32_t> register_mentions(const ptx::Module& module, const ptx::Function& function) {
   std::vector<std::uint32_t> uses(function.registers.size());
   for (const ptx::Instr& instr : function.instrs) {
     if (instr.guard && instr.guard->reg < uses.size()) ++uses[instr.guard->reg];
-    for (const ptx::Operand& operand : instr.operands) count_registers(operand, uses);
+    const bool is_move = opcode_text(*module.source, instr).starts_with("mov.");
+    const bool has_target = is_move && !instr.operands.empty() && instr.operands[0].kind == ptx::Operand::Kind::Reg;
+    for (std::size_t i = has_target ? 1 : 0; i < instr.operands.size(); ++i) count_registers(instr.operands[i], uses);
   }
   return uses;
 }
@@ -139,7 +142,7 @@ bool is_wait_loop(const ptx::Function& function, const std::vector<std::uint32_t
 
 std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::Function& function) {
   std::vector<InstrFacts> all(function.instrs.size());
-  const std::vector<std::uint32_t> mentions = register_mentions(function);
+  const std::vector<std::uint32_t> mentions = register_mentions(module, function);
   const std::vector<std::uint32_t> first_instr = label_targets(function);
   for (std::size_t i = 0; i < function.instrs.size(); ++i) {
     const ptx::Instr& instr = function.instrs[i];
