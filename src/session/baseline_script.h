@@ -7,7 +7,8 @@
 namespace plumb::session {
 
 inline constexpr const char* kBaselineScript = R"py(
-import importlib.util, json, os, random, re, sys
+import importlib.util, json, multiprocessing, os, random, re, sys
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait
 
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # paths of this machine have no place in an artifact
 
@@ -62,28 +63,26 @@ forms = [Form(row) for row in plan["forms"]]
 
 # Compiling takes far longer than timing: every core compiles a share of the configurations into Triton's cache first. The
 # children are forked before this process has a CUDA context; what fails in one fails again below, where it is recorded.
-def compile_share(share):
+def compile_one(index, config):
     args = {arg["name"]: MockTensor(TYPES[arg["type"][1:]]) if arg["type"].startswith("*") else arg["value"]
             for arg in plan["args"]}
-    for form, config in share:
+    form = forms[index]
+    try:
+        form.kernel.warmup(**form.arguments(config, args), **form.options(config), grid=tuple(config["grid"]))
+    except Exception:
+        pass
+
+workers = min(len(os.sched_getaffinity(0)), 16)
+pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) if workers > 1 else None
+
+def compile_all(work):
+    if pool is not None:
         try:
-            form.kernel.warmup(**form.arguments(config, args), **form.options(config), grid=tuple(config["grid"]))
-        except Exception:
+            wait([pool.submit(compile_one, index, config) for index, config in work])
+        except BrokenExecutor:  # a compiler that crashes takes the pool along
             pass
 
-work = [(form, config) for form in forms for config in form.row["configs"]]
-workers = min(len(os.sched_getaffinity(0)), len(work), 16)
-children = []
-for i in range(workers if workers > 1 else 0):
-    child = os.fork()
-    if child == 0:
-        try:
-            compile_share(work[i::workers])
-        finally:
-            os._exit(0)
-    children.append(child)
-for child in children:
-    os.waitpid(child, 0)
+compile_all([(index, config) for index, form in enumerate(forms) for config in form.row["configs"]])
 
 if not torch.cuda.is_available():
     answer_with({"status": "none", "message": "PyTorch sees no GPU"})
@@ -114,12 +113,22 @@ def aligned_names(compiled):
     attrs = getattr(compiled.src, "attrs", {})
     return {names[path[0]] for path, rows in attrs.items() if any(row[0] == "tt.divisibility" for row in rows)}
 
+SWIZZLES = ["none", "32B", "64B", "128B"]
+
+def tensor_maps(compiled):
+    """What the host encodes for each descriptor, innermost extent first; nothing where the target has no tensor maps."""
+    names = [name for name, kind in compiled.src.signature.items() if kind.startswith("tensordesc")]
+    encoded = getattr(compiled.metadata, "tensordesc_meta", None) or []
+    return {name: {"swizzle": SWIZZLES[row["swizzle"]], "box": row["block_size"][::-1]} for name, row in zip(names, encoded)}
+
 def facts(compiled, form, config):
     meta = compiled.metadata
     signature = dict(compiled.src.signature)
     aligned = aligned_names(compiled)
     needed = {name for name, kind in signature.items() if kind.startswith("*") or kind in ("i32", "i64")}
-    return {"entry": meta.name, "num_warps": meta.num_warps, "num_ctas": meta.num_ctas, "shared": meta.shared,
+    maps = tensor_maps(compiled)
+    return {**({"tensor_maps": maps} if maps else {}),
+            "entry": meta.name, "num_warps": meta.num_warps, "num_ctas": meta.num_ctas, "shared": meta.shared,
             "function": form.row["function"], "signature": signature, "constexprs": constants(compiled, form.kernel),
             "options": form.options(config),
             "divisible_by_16": needed <= aligned, "relies_on_divisibility": sorted(aligned),
@@ -131,19 +140,17 @@ def facts(compiled, form, config):
 def header(compiled, form, config):
     meta, signature = compiled.metadata, compiled.src.signature
     maps, params = [], []
-    described = iter(getattr(meta, "tensordesc_meta", None) or [])
+    described = tensor_maps(compiled)
     for name, kind in signature.items():
         if kind == "constexpr":
             continue
         if not kind.startswith("tensordesc"):
             params.append(str(config["values"][name]) if name in config.get("values", {}) else name)
             continue
-        what, encoded = config["descriptors"][name], next(described)
-        size = encoded["elem_size"]
-        inner = what["shape"][::-1], what["strides"][::-1], encoded["block_size"][::-1]
-        maps += [f"[tensor_maps.map_{name}]", f"tensor = \"{what['tensor']}\"", f"dims = {inner[0]}",
-                 f"strides = {[stride * size for stride in inner[1][1:]]}", f"box = {inner[2]}",
-                 f"swizzle = \"{['none', '32B', '64B', '128B'][encoded['swizzle']]}\"", "promotion = \"128B\""]
+        what, size = config["descriptors"][name], args[config["descriptors"][name]["tensor"]].dtype.itemsize
+        maps += [f"[tensor_maps.map_{name}]", f"tensor = \"{what['tensor']}\"", f"dims = {what['shape'][::-1]}",
+                 f"strides = {[stride * size for stride in what['strides'][-2::-1]]}", f"box = {described[name]['box']}",
+                 f"swizzle = \"{described[name]['swizzle']}\"", "promotion = \"128B\""]
         params += [f"map_{name}", *map(str, what["shape"]), *map(str, what["strides"])]
     scratch = getattr(meta, "global_scratch_size", 0) or 0
     params += ["workspace" if scratch else "null", "null"]
@@ -205,37 +212,57 @@ def reset():
 starts = {name: args[name].clone() for name in outs}
 expected, is_broken = None, False
 
-def time_form(form):
+def time_config(form, config):
     global expected, is_broken
+    row = {"constexprs": config["constexprs"], **form.options(config)}
+    form.tried.append(row)
+    try:
+        launch = form.launch(config)
+        reset()
+        compiled = launch()
+        torch.cuda.synchronize()
+        results = {name: args[name].clone() for name in outs}
+        if expected is None:
+            expected = results
+        apart = max(distance(results[name], expected[name]) for name in outs)
+        if not apart < 0.02:
+            row["error"] = f"the outputs lie {apart:.3g} from the source's, of their norm"
+            return
+        row["ms"] = triton.testing.do_bench(launch, warmup=plan["warmup_ms"], rep=plan["rep_ms"], return_mode="median")
+    except Exception as error:  # a configuration that the card or Triton does not take is no winner
+        row["error"] = f"{type(error).__name__}: {str(error)[:200]}"
+        is_broken = "CUDA" in str(error) and ("illegal" in str(error) or "unspecified" in str(error))
+        return
+    if form.best is None or row["ms"] < form.best[0]:
+        form.best = (row["ms"], compiled, row, config)
+
+def values_of(config):
+    return {**config["constexprs"], "num_warps": config["num_warps"], "num_stages": config["num_stages"]}
+
+# Where the space was thinned, the best of it may have a better neighbour that was not drawn.
+def climb(index, form):
+    rest = list(form.row.get("rest", []))
+    while rest and form.best and not is_broken:
+        best, here = form.best[0], values_of(form.best[3])
+        near = [config for config in rest if sum(here[name] != value for name, value in values_of(config).items()) == 1]
+        rest = [config for config in rest if config not in near]
+        compile_all([(index, config) for config in near])
+        for config in near:
+            if not is_broken:
+                time_config(form, config)
+        if form.best[0] == best:
+            break
+
+def time_form(index, form):
     for config in form.row["configs"]:
-        row = {"constexprs": config["constexprs"], **form.options(config)}
-        form.tried.append(row)
-        try:
-            launch = form.launch(config)
-            reset()
-            compiled = launch()
-            torch.cuda.synchronize()
-            results = {name: args[name].clone() for name in outs}
-            if expected is None:
-                expected = results
-            apart = max(distance(results[name], expected[name]) for name in outs)
-            if not apart < 0.02:
-                row["error"] = f"the outputs lie {apart:.3g} from the source's, of their norm"
-                continue
-            row["ms"] = triton.testing.do_bench(launch, warmup=plan["warmup_ms"], rep=plan["rep_ms"], return_mode="median")
-        except Exception as error:  # a configuration that the card or Triton does not take is no winner
-            row["error"] = f"{type(error).__name__}: {str(error)[:200]}"
-            is_broken = "CUDA" in str(error) and ("illegal" in str(error) or "unspecified" in str(error))
-            if is_broken:
-                break
-            continue
-        if form.best is None or row["ms"] < form.best[0]:
-            form.best = (row["ms"], compiled, row, config)
+        if not is_broken:
+            time_config(form, config)
+    climb(index, form)
 
 answers = []
-for form in forms:
+for index, form in enumerate(forms):
     if not is_broken:
-        time_form(form)
+        time_form(index, form)
     answer = {"form": form.row["form"], "status": "done" if form.best else "failed", "tried": form.tried}
     if form.best:
         ms, compiled, row, config = form.best
@@ -263,6 +290,8 @@ if plan.get("library") and forms[0].best and not is_broken:
     except Exception as error:
         out["library"] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
 answer_with(out)
+if pool is not None:
+    pool.shutdown(wait=False)
 )py";
 
 }  // namespace plumb::session

@@ -49,9 +49,13 @@ Space full_space(const task::Task& task, const Space& given) {
   return out;
 }
 
-// The product, thinned evenly where it is larger than `most`.
-std::vector<task::FormConfig> product(const Space& space, std::size_t most, std::uint64_t seed,
-                                      const std::function<bool(const task::FormConfig&)>& is_tried) {
+// The product in an order that draws evenly: what exceeds `most` comes last, in `rest`.
+struct Configs {
+  std::vector<task::FormConfig> drawn, rest;
+};
+
+Configs product(const Space& space, std::size_t most, std::uint64_t seed,
+                const std::function<bool(const task::FormConfig&)>& is_tried) {
   std::vector<task::FormConfig> all = {{}};
   for (const auto& [name, values] : space) {
     std::vector<task::FormConfig> longer;
@@ -64,7 +68,7 @@ std::vector<task::FormConfig> product(const Space& space, std::size_t most, std:
     all = std::move(longer);
   }
   std::erase_if(all, [&](const task::FormConfig& config) { return !is_tried(config); });
-  if (all.size() <= most) return all;
+  if (all.size() <= most) return {std::move(all), {}};
   std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const auto& config) {
       std::uint64_t out = seed;
@@ -73,8 +77,8 @@ std::vector<task::FormConfig> product(const Space& space, std::size_t most, std:
     };
     return key(a) < key(b);
   });
-  all.resize(most);
-  return all;
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(most);
+  return {{all.begin(), middle}, {middle, all.end()}};
 }
 
 Json args_json(const task::Bound& bound) {
@@ -127,42 +131,50 @@ struct PlannedForm {
   KeptBaseline kept;
 };
 
+// `configs` of a plan, and `rest` where not all were drawn; configurations that have no row are left out.
+void put_configs(Json& plan, const Configs& configs, const std::function<Json(const task::FormConfig&, bool)>& row_of) {
+  plan["configs"] = Json::array();
+  for (const auto& config : configs.drawn) {
+    if (Json row = row_of(config, plan["configs"].empty()); !row.is_null()) plan["configs"].push_back(std::move(row));
+  }
+  for (const auto& config : configs.rest) {
+    if (Json row = row_of(config, false); !row.is_null()) plan["rest"].push_back(std::move(row));
+  }
+}
+
 PlannedForm plan_source(const task::Task& task, const task::Shape& shape, const BaselineOptions& options, Json& args,
                         Findings& findings) {
-  Json configs = Json::array();
-  const auto all = [](const task::FormConfig&) { return true; };
-  for (const auto& config : product(full_space(task, options.space), options.most_configs, 1, all)) {
+  const auto row_of = [&](const task::FormConfig& config, bool is_first) {
     std::map<std::string, task::Constant> overrides;
     for (const auto& [name, value] : config) {
       if (task.constexprs.contains(name)) overrides[name] = value;
     }
     Findings own;
     const auto bound = task::bind(task, shape, overrides, own);
-    if (!bound) {
-      if (configs.empty()) findings.append(std::move(own));
-      continue;
-    }
+    if (!bound && is_first) findings.append(std::move(own));
+    if (!bound) return Json();
     if (args.is_null()) args = args_json(*bound);
-    configs.push_back(config_json(config, bound->constexprs, bound->grid));
-  }
-  return {{{"form", ""},
-           {"file", fs::absolute(task.kernel_file).string()},
-           {"function", task.function},
-           {"configs", std::move(configs)}},
-          read_file(task.kernel_file, findings).value_or(""),
-          {}};
+    Json row = config_json(config, bound->constexprs, bound->grid);
+    for (const task::BoundArg& arg : bound->args) {
+      if (!arg.is_descriptor()) continue;
+      row["descriptors"][arg.name] = {
+          {"tensor", arg.name}, {"shape", arg.extent}, {"strides", arg.strides}, {"block", arg.block}};
+    }
+    return row;
+  };
+  PlannedForm out{{{"form", ""}, {"file", fs::absolute(task.kernel_file).string()}, {"function", task.function}},
+                  read_file(task.kernel_file, findings).value_or(""),
+                  {}};
+  const auto all = [](const task::FormConfig&) { return true; };
+  put_configs(out.plan, product(full_space(task, options.space), options.most_configs, 1, all), row_of);
+  return out;
 }
 
 PlannedForm plan_form(const task::BaselineForms& forms, const task::BaselineForm& form, const task::Bound& bound,
                       const BaselineOptions& options, Findings& findings) {
-  Json configs = Json::array();
-  const auto is_tried = [&](const task::FormConfig& config) {
-    return task::bind_form(forms, form, bound, config, findings).has_value();
-  };
-  const std::size_t most = form.most ? static_cast<std::size_t>(*form.most) : options.most_configs;
-  for (const auto& config : product(form.space, most, 1, is_tried)) {
+  const auto row_of = [&](const task::FormConfig& config, bool) {
     const auto made = task::bind_form(forms, form, bound, config, findings);
-    if (!made) continue;
+    if (!made) return Json();
     Json row = config_json(config, made->constexprs, made->grid);
     row["values"] = made->values;
     row["descriptors"] = Json::object();
@@ -170,15 +182,18 @@ PlannedForm plan_form(const task::BaselineForms& forms, const task::BaselineForm
       row["descriptors"][name] = {
           {"tensor", what.tensor}, {"shape", what.shape}, {"strides", what.strides}, {"block", what.block}};
     }
-    configs.push_back(std::move(row));
-  }
-  PlannedForm out{{{"form", form.name},
-                   {"file", fs::absolute(form.file).lexically_normal().string()},
-                   {"function", form.function},
-                   {"configs", std::move(configs)}},
-                  read_file(form.file, findings).value_or(""),
-                  {}};
+    return row;
+  };
+  PlannedForm out{
+      {{"form", form.name}, {"file", fs::absolute(form.file).lexically_normal().string()}, {"function", form.function}},
+      read_file(form.file, findings).value_or(""),
+      {}};
   out.kept.form = form.name;
+  const auto is_tried = [&](const task::FormConfig& config) {
+    return task::bind_form(forms, form, bound, config, findings).has_value();
+  };
+  const std::size_t most = form.most ? static_cast<std::size_t>(*form.most) : options.most_configs;
+  put_configs(out.plan, product(form.space, most, 1, is_tried), row_of);
   return out;
 }
 
@@ -188,6 +203,7 @@ fs::path place_of(const PlannedForm& form, const task::Task& task, const task::S
                   const std::string& library, const BaselineOptions& options) {
   Json hashed = {{"function", form.plan["function"]}, {"configs", form.plan["configs"]}, {"args", args},
                  {"rep_ms", options.rep_ms},          {"warmup_ms", options.warmup_ms},  {"sizes", shape.sizes}};
+  if (form.plan.contains("rest")) hashed["rest"] = form.plan["rest"];
   const std::string key = sha256(form.source + library + hashed.dump()).substr(0, 12);
   std::string label = shape.label;
   std::replace_if(
@@ -297,7 +313,9 @@ Json forms_to_time(const std::vector<PlannedForm>& planned) {
       const auto is_same = [&](const char* key) { return config[key] == winner.value(key, Json()); };
       if (is_same("constexprs") && is_same("num_warps") && is_same("num_stages")) configs.push_back(config);
     }
-    if (!configs.empty()) out.back()["configs"] = std::move(configs);
+    if (configs.empty()) continue;
+    out.back()["configs"] = std::move(configs);
+    out.back().erase("rest");
   }
   return out;
 }

@@ -20,7 +20,8 @@ struct BaselineOptions {
   // Values to try: "num_warps", "num_stages" and constexprs by name. What is not named here has Triton's usual values,
   // or the task's own.
   std::map<std::string, std::vector<std::int64_t>> space;
-  unsigned most_configs = 64;  // of the product, evenly drawn
+  // Of the product, evenly drawn. Then what differs from the best in one value is tried, as long as that helps.
+  unsigned most_configs = 64;
   double rep_ms = 60, warmup_ms = 15;
   double seconds = 300;
 };

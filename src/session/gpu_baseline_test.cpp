@@ -95,6 +95,7 @@ class Baseline : public testing::Test {
     BaselineOptions options;
     options.python = scratch_.path() / "python3";
     options.out = scratch_.path() / "kept";
+    options.most_configs = most_;
     return make_baseline(*task, task->prove_shapes.front(), options);
   }
 
@@ -121,6 +122,7 @@ class Baseline : public testing::Test {
     return out.dump();
   }
 
+  unsigned most_ = 64;
   const Scratch scratch_;
   Findings findings_;
 };
@@ -140,6 +142,18 @@ TEST_F(Baseline, PlansEveryFormWithItsOwnNumbersAndLeavesOutThoseWithoutAConfigu
     EXPECT_EQ(config["values"], Json({{"half", 512}}));
     EXPECT_EQ(config["descriptors"]["x"]["strides"], Json({64, 1}));
     EXPECT_EQ(config["descriptors"]["x"]["shape"], Json({16, 64}));
+  }
+}
+
+TEST_F(Baseline, GivesWhatWasNotDrawnFromASpaceForASearchAroundTheBest) {
+  run("{}");
+  EXPECT_FALSE(plan()["forms"][0].contains("rest"));
+  most_ = 1;
+  run("{}");
+  for (const Json& form : plan()["forms"]) {
+    ASSERT_EQ(form["configs"].size(), 1u);
+    EXPECT_EQ(form["rest"].size(), form["form"] == "" ? 1u : 2u);
+    for (const Json& other : form["rest"]) EXPECT_NE(other, form["configs"][0]);
   }
 }
 
