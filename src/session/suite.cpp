@@ -149,7 +149,10 @@ class Suite {
   void bench_row(SuiteRow& row, const task::Task& task, const prove::Candidate& candidate) {
     std::optional<prove::Candidate> baseline;
     if (!options_.baselines.empty()) {
-      const auto files = ptx_files(options_.baselines / row.task);
+      auto files = ptx_files(options_.baselines / row.task);
+      // A further form's baseline is for one shape alone and has a launch header; the source's has Triton's launch
+      // JSON.
+      std::erase_if(files, [](fs::path file) { return !fs::exists(file.replace_extension(".json")); });
       if (!files.empty()) baseline = prove::load_candidate(files.front(), row.findings);
     }
     const std::string beside = baseline ? sha256(baseline->module->source->text()) : "";
