@@ -110,15 +110,19 @@ class Writer {
       refuse(fmt::format("`{}={}`: a tensor is written *bf16[M, K]", name, text));
       return false;
     }
+    out += fmt::format("type = {}\nshape = {}\n", toml_string(trimmed(text.substr(0, open))),
+                       list(text.substr(open + 1, close - open - 1)));
+    return add_facts(name, trimmed(text.substr(close + 1)), out);
+  }
+
+  static std::string list(std::string_view rest) {
     std::string extents;
-    std::string_view rest = text.substr(open + 1, close - open - 1);
     while (!rest.empty()) {
       const std::size_t comma = extent_end(rest);
       extents += (extents.empty() ? "" : ", ") + value_text(trimmed(rest.substr(0, comma)));
       rest.remove_prefix(std::min(rest.size(), comma + 1));
     }
-    out += fmt::format("type = {}\nshape = [{}]\n", toml_string(trimmed(text.substr(0, open))), extents);
-    return add_facts(name, trimmed(text.substr(close + 1)), out);
+    return "[" + extents + "]";
   }
 
   // Up to a comma that stands in no parentheses.
@@ -135,13 +139,21 @@ class Writer {
   bool add_facts(const std::string& name, std::string_view facts, std::string& out) {
     while (!facts.empty()) {
       const bool is_init = facts.starts_with("init=");
+      const std::size_t open = facts.find('['), close = facts.find(']');
+      const bool is_list = facts.starts_with("block=[") || facts.starts_with("extent=[");
+      if (is_list && close != std::string_view::npos) {  // of a tensor that the kernel gets as a descriptor
+        out += fmt::format("{} = {}\n", facts.substr(0, open - 1), list(facts.substr(open + 1, close - open - 1)));
+        facts = trimmed(facts.substr(close + 1));
+        continue;
+      }
       const std::size_t end = is_init ? facts.size() : std::min(facts.find(' '), facts.size());
       const std::string_view fact = facts.substr(0, end);
       if (is_init) out += fmt::format("init = {}\n", toml_string(trimmed(fact.substr(5))));
       else if (fact == "metadata") out += "metadata = true\n";
       else if (fact == "in" || fact == "out" || fact == "inout") out += fmt::format("role = {}\n", toml_string(fact));
       else {
-        refuse(fmt::format("`{}`: `{}` is none of in, out, inout, metadata, init=...", name, fact));
+        refuse(fmt::format("`{}`: `{}` is none of in, out, inout, metadata, block=[...], extent=[...], init=...", name,
+                           fact));
         return false;
       }
       facts = trimmed(facts.substr(end));

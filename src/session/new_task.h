@@ -17,7 +17,8 @@ struct NewTask {
   std::filesystem::path folder;  // must not hold a task yet
   std::vector<std::string> grid;
   // One for each parameter of the kernel that has no default:
-  //   NAME=*bf16[M, K]              a tensor, and after it `out`, `inout`, `metadata`, `init=randint(0, V)`
+  //   NAME=*bf16[M, K]              a tensor, and after it `out`, `inout`, `metadata`, `init=randint(0, V)`,
+  //                                 `block=[BM, BK]` and `extent=[M, K]` where it is a descriptor
   //   NAME=i32 n_cols               a scalar; without a type: i32, or fp32 for a number with a point or an exponent
   //   NAME=next_power_of_2(n_cols)  a constexpr, for a parameter that is one; a string is written 'tf32'
   std::vector<std::string> arguments;

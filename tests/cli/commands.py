@@ -215,6 +215,18 @@ def test_new_task_writes_a_task_that_runs():
     same(plumb(*arguments, "--arg", "n_cols=n_cols").code, 2, "the task that is there stays")
 
 
+def test_new_task_describes_tensor_descriptors():
+    kernel = os.path.join(SOURCE, "suite", "matmul_descriptors", "kernel.py") + ":matmul"
+    result = plumb("new-task", kernel, "--out", "task", "--grid", "min(CTAS, cdiv(M, BM) * cdiv(N, BN))", "--shape",
+                   "M=64,N=40,K=48,row=56", "--arg", "a=*bf16[M, row] extent=[M, K] block=[BM, BK]", "--arg",
+                   "b=*bf16[N, K] block=[BN, BK]", "--arg", "c=*bf16[M, N] out block=[BM, BN]", "--arg", "M=M", "--arg", "N=N",
+                   "--arg", "K=K", "--arg", "BM=64", "--arg", "BN=64", "--arg", "BK=32", "--arg", "GROUP=8", "--arg", "CTAS=132")
+    same(result.code, 0, result.err)
+    triton = os.path.join(SOURCE, "tests", "suite", "triton", "matmul_descriptors.sm_90.ptx")
+    proof = plumb("prove", "task", triton)
+    same(proof.code, 0, proof.out + proof.err)
+
+
 def test_fmt_is_stable_and_checked():
     write("a.ptx", read(PTX))
     same(plumb("fmt", "a.ptx", "--check").code, 1)
