@@ -156,6 +156,13 @@ extern constexpr Code kTensorFence{
     "others. "
     "Compilers leave them out, and it is not known that a card minds: a remark, which rests on the strict reading and "
     "keeps nothing from being proved."};
+extern constexpr Code kTensorShift{"tensor.shift",
+                                   "rows of tensor memory are moved in a direction that rests on one measurement",
+                                   "`tcgen05.shift.down` and `.ashift` move rows \"down\", and the manual does not say "
+                                   "which row gets what. Here row r gets "
+                                   "what row r + 1 of its 32 lanes has, as measured once for `.ashift` on a B200; that "
+                                   "`tcgen05.shift` does the same is "
+                                   "inferred. A remark: what is proved is proved under this reading."};
 extern constexpr Code kAtomicMix{
     "atomic.mixed", "atomics on one place do not commute with what other threads do to it",
     "Between the first and the last unordered atomic on a place every access must be the same commuting operation "
@@ -180,7 +187,8 @@ std::span<const Code* const> codes() {
       &kUnwaitedRead,   &kUnwaitedWrite, &kCopyOverwrites, &kCopySource,   &kOverlappingCopies, &kUnwaitedExit,
       &kBarrierReentry, &kProxyFence,    &kMapFence,       &kMbarrierInit, &kMbarrierPhase,     &kMbarrierExpect,
       &kMbarrierLag,    &kClusterStart,  &kClusterExit,    &kTensorRead,   &kTensorWrite,       &kTensorOverwrite,
-      &kTensorLifetime, &kTensorFence,   &kAtomicMix,      &kAtomicResult, &kScheduleValue,     &kOrderUnmodelled};
+      &kTensorLifetime, &kTensorFence,   &kTensorShift,    &kAtomicMix,    &kAtomicResult,      &kScheduleValue,
+      &kOrderUnmodelled};
   return kAll;
 }
 

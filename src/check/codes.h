@@ -34,6 +34,7 @@ extern const Code kTensorWrite;
 extern const Code kTensorOverwrite;
 extern const Code kTensorLifetime;
 extern const Code kTensorFence;
+extern const Code kTensorShift;
 extern const Code kAtomicMix;
 extern const Code kAtomicResult;
 extern const Code kScheduleValue;

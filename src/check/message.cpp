@@ -215,6 +215,13 @@ void describe_tensor(const Scene& scene, const Conflict& conflict, Finding& find
         "{} uses {} after another operation, with no `tcgen05.fence` between; the strict "
         "reading of the manual asks for one",
         later, columns);
+  } else if (conflict.code == &kTensorShift) {
+    finding.severity = Severity::Note;
+    finding.message = fmt::format(
+        "{} moves rows of tensor memory: each gets what the row after it has, as one published measurement of "
+        "`.ashift` "
+        "says; the manual leaves the direction open",
+        later);
   } else {
     finding.message =
         fmt::format("{} {} {} that {} may still be {}", later, conflict.code == &kTensorRead ? "reads" : "writes",
@@ -260,7 +267,7 @@ Finding describe(const Scene& scene, const Conflict& conflict) {
              code == &kMbarrierLag) {
     describe_mbarrier(scene, conflict, finding);
   } else if (code == &kTensorRead || code == &kTensorWrite || code == &kTensorOverwrite || code == &kTensorLifetime ||
-             code == &kTensorFence) {
+             code == &kTensorFence || code == &kTensorShift) {
     describe_tensor(scene, conflict, finding);
   } else if (code == &kUnwaitedRead || code == &kUnwaitedWrite || code == &kOverlappingCopies) {
     describe_unwaited(scene, conflict, finding);

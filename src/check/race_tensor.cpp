@@ -168,6 +168,13 @@ void RaceChecker::tensor_issued(const TensorIssue& issue) {
   }
   const std::uint32_t index = tensor_.add(op);
   touch_tensor(index, issue.uses);
+  const bool shifts = std::any_of(issue.uses.begin(), issue.uses.end(), [&](const TensorUse& use) {
+    return use.writes && (issue.kind == TensorKind::Shift || use.role == TensorRole::A);
+  });
+  if (shifts) {
+    const Site here = site(op.instr, op.warp, static_cast<std::uint32_t>(std::countr_zero(op.lanes)));
+    add_conflict(kTensorShift, here, here, std::uint64_t{issue.uses.front().rank} << kWindowBits, 1);
+  }
   for (const machine::TensorShared& shared : issue.shared) read_operands(op, shared);
 }
 

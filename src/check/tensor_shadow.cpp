@@ -22,6 +22,8 @@ bool is_accumulator(const TensorOp& op, const TensorTouch& touch) {
 
 bool is_pipelined(const TensorOp& x, const TensorTouch& x_touch, const TensorOp& y, const TensorTouch& y_touch) {
   if (x.warp != y.warp || x.group != y.group) return false;
+  // No text names a pipeline for what `.ashift` writes back to A.
+  if (is_input(x, x_touch) && x_touch.writes) return false;
   if (is_input(x, x_touch)) {
     return is_accumulator(y, y_touch) || y.kind == TensorKind::Copy || y.kind == TensorKind::CopyRow ||
            (y.kind == TensorKind::Shift && y_touch.writes);

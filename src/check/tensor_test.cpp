@@ -403,6 +403,7 @@ Stream::Op store(std::uint32_t column, std::uint32_t warp = 0) {
 Stream::Op load(std::uint32_t column, std::uint32_t warp = 0) {
   return {.instr = kLd, .kind = TensorKind::Load, .warp = warp, .uses = {Stream::data(column, false)}};
 }
+TensorUse shifted_a() { return Stream::use(TensorRole::A, kA, true, true); }
 TensorUse scales(std::uint32_t column = kScale) { return Stream::use(TensorRole::Scale, column, true, false); }
 TensorUse metadata(std::uint32_t column = kScale) { return Stream::use(TensorRole::Metadata, column, true, false); }
 
@@ -422,7 +423,15 @@ TEST_P(TensorPair, IsJudged) {
   stream.issue(pair.second);
   const std::vector<std::string> expected =
       pair.code == nullptr ? std::vector<std::string>{} : std::vector<std::string>{at(pair.code, pair.second.instr)};
-  EXPECT_EQ(stream.found(), expected);
+  // Whatever moves rows is remarked on, besides.
+  std::vector<std::string> found = stream.found();
+  const std::size_t all = found.size();
+  std::erase_if(found, [](const std::string& one) { return one.starts_with("tensor.shift"); });
+  const auto moves = [](const Stream::Op& op) {
+    return op.kind == TensorKind::Shift || (op.kind == TensorKind::Mma && op.uses.back().writes);
+  };
+  EXPECT_EQ(all != found.size(), moves(pair.first) || moves(pair.second));
+  EXPECT_EQ(found, expected);
 }
 
 constexpr const char *kRead = "tensor.unwaited-read", *kWritten = "tensor.unwaited-write",
@@ -439,6 +448,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Pair{"a_then_shift", product(Stream::a()), shift(kA), nullptr},
                     Pair{"shift_then_a", shift(kA), product(Stream::a()), nullptr},
                     Pair{"shift_then_row_copy", shift(kA), copy(kA, TensorKind::CopyRow), nullptr},
+                    Pair{"copy_then_shifted_a", copy(kA), product(shifted_a()), nullptr},
+                    Pair{"shifted_a_then_a", product(shifted_a()), product(Stream::a()), kRead},
+                    Pair{"shifted_a_then_row_copy", product(shifted_a()), copy(kA, TensorKind::CopyRow), kWritten},
                     Pair{"two_reads", load(kA), product(Stream::a()), nullptr},
                     Pair{"shift_then_copy", shift(kA), copy(kA), kWritten},
                     Pair{"copy_then_copy", copy(kScale), copy(kScale), kWritten},

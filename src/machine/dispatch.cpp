@@ -29,6 +29,7 @@
 #include "machine/exec/tcgen05_copy.h"
 #include "machine/exec/tcgen05_memory.h"
 #include "machine/exec/tcgen05_mma.h"
+#include "machine/exec/tcgen05_shift.h"
 #include "machine/exec/tcgen05_sync.h"
 #include "machine/exec/tensor_copy.h"
 #include "machine/exec/tensormap_replace.h"

@@ -24,6 +24,7 @@ std::string describe(TensorAddress address) {
 template <class D>
 void TensorMemory<D>::reset() {
   allocations_.clear();
+  six_.clear();
   last_request = 0;
   relinquished_at.reset();
   call = {};
@@ -41,6 +42,18 @@ template <class D>
 void TensorMemory<D>::write(std::uint32_t lane, std::uint32_t column, const domain::Word& word) {
   std::memcpy(bytes(lane, column), &word.bits, kCellBytes);
   if constexpr (D::kHasTags) std::copy_n(word.tags, kCellBytes, tags(lane, column));
+  mark_six(lane, column, false);
+}
+
+template <class D>
+std::uint32_t TensorMemory<D>::count_six(std::uint32_t lane, std::uint32_t lanes, std::uint32_t column,
+                                         std::uint32_t columns) const {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = lane; !six_.empty() && i < lane + lanes; ++i) {
+    const auto row = six_.begin() + static_cast<std::ptrdiff_t>(std::size_t{i} * kTensorColumns + column);
+    count += static_cast<std::uint32_t>(std::count(row, row + static_cast<std::ptrdiff_t>(columns), true));
+  }
+  return count;
 }
 
 template <class D>

@@ -67,6 +67,18 @@ class TensorMemory {
   // Makes the bytes [first, 4) of a cell undefined.
   void forget(std::uint32_t lane, std::uint32_t column, std::uint32_t first = 0);
 
+  // Elements of 6 bits that a copy has taken apart, a byte each: two texts put them at different bits of the byte. Here
+  // they lie in the low ones, and their cells are marked until they are written otherwise: a product of such elements
+  // may take them, and nothing else.
+  void mark_six(std::uint32_t lane, std::uint32_t column, bool is_six) {
+    if (six_.empty() && !is_six) return;
+    if (six_.empty()) six_.resize(std::size_t{kTensorLanes} * kTensorColumns);
+    six_[std::size_t{lane} * kTensorColumns + column] = is_six;
+  }
+  // How many cells of a rectangle are marked.
+  std::uint32_t count_six(std::uint32_t lane, std::uint32_t lanes, std::uint32_t column, std::uint32_t columns) const;
+  bool is_six(std::uint32_t lane, std::uint32_t column) const { return count_six(lane, 1, column, 1) != 0; }
+
   // Why the rectangle of cells may not be accessed: it leaves the 128 x 512 cells, or columns of it are not allocated;
   // empty when nothing is wrong.
   std::string why_not(std::uint32_t lane, std::uint32_t lanes, std::uint32_t column, std::uint32_t columns) const;
@@ -94,6 +106,7 @@ class TensorMemory {
   std::uint32_t end_;
   std::vector<std::byte> bytes_;   // empty until the first allocation
   std::vector<domain::Tag> tags_;  // in domains with tags
+  std::vector<bool> six_;          // by cell; empty until one is marked
   std::vector<TensorAllocation> allocations_;
 };
 

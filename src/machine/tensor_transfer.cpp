@@ -71,44 +71,62 @@ std::vector<TensorUse> transfer_uses(std::uint32_t rank, const TransferSpec& spe
 
 namespace {
 
-// The smallest or largest of the registers that a thread has loaded, as a chain of `min` or `max`.
+// The smaller or larger of two words; empty: they are abstract, and compared as integers.
 template <class D>
-void reduce(WarpRun<D>& warp, const Op<D>& op, unsigned registers) {
+std::optional<domain::Word> reduced(D& dom, TransferReduction reduction, const domain::Word& x, const domain::Word& y) {
+  if (reduction.kind == TransferReduction::Kind::Float) {
+    domain::FloatMode mode;
+    mode.nan = reduction.propagates_nan;
+    const auto a = dom.from_word(domain::Format::F32, x), b = dom.from_word(domain::Format::F32, y);
+    return dom.to_word(domain::Format::F32, reduction.is_max ? dom.max(domain::Format::F32, a, b, mode)
+                                                             : dom.min(domain::Format::F32, a, b, mode));
+  }
+  if (Warp<D>::has_tag(x, kCellBytes) || Warp<D>::has_tag(y, kCellBytes)) return std::nullopt;
+  const auto a = static_cast<std::uint32_t>(x.bits), b = static_cast<std::uint32_t>(y.bits);
+  const bool is_less = reduction.kind == TransferReduction::Kind::Signed
+                           ? static_cast<std::int32_t>(b) < static_cast<std::int32_t>(a)
+                           : b < a;
+  return is_less != reduction.is_max ? y : x;
+}
+
+// The smallest or largest of the registers that a thread has loaded, as a chain of `min` or `max`. Of 16x32bx2 nobody
+// says whether the halves of a lane are reduced together: there is a result where that makes no difference.
+template <class D>
+void reduce(WarpRun<D>& warp, const Op<D>& op, const TransferSpec& spec) {
   const TransferReduction reduction = TransferReduction::of(op.b);
-  domain::FloatMode mode;
-  mode.nan = reduction.propagates_nan;
   D& dom = warp.dom();
   domain::Word results[kLanes];
   for (unsigned thread = 0; thread < kLanes; ++thread) {
-    domain::Word& result = results[thread];
-    for (unsigned reg = 0; reg < registers; ++reg) {
+    for (unsigned reg = 0; reg < spec.registers; ++reg) {
       domain::Word next = warp.word(warp.listed(op, reg), kCellBytes, thread);
-      if (reduction.kind == TransferReduction::Kind::Float) {
-        auto value = dom.from_word(domain::Format::F32, next);
-        if (reduction.of_magnitudes) value = dom.abs(domain::Format::F32, value, {});
-        if (reg != 0) {
-          const auto so_far = dom.from_word(domain::Format::F32, result);
-          value = reduction.is_max ? dom.max(domain::Format::F32, so_far, value, mode)
-                                   : dom.min(domain::Format::F32, so_far, value, mode);
-        }
-        result = dom.to_word(domain::Format::F32, value);
-        continue;
+      if (reduction.of_magnitudes) {
+        next = dom.to_word(domain::Format::F32,
+                           dom.abs(domain::Format::F32, dom.from_word(domain::Format::F32, next), {}));
       }
-      if (warp.has_tag(next, kCellBytes)) return warp.unmodelled("a reduction of abstract data as integers");
-      const auto a = static_cast<std::uint32_t>(result.bits), b = static_cast<std::uint32_t>(next.bits);
-      const bool is_less = reduction.kind == TransferReduction::Kind::Signed
-                               ? static_cast<std::int32_t>(b) < static_cast<std::int32_t>(a)
-                               : b < a;
-      if (reg == 0 || (a != b && is_less != reduction.is_max)) result = next;
+      const std::optional<domain::Word> result = reg == 0 ? next : reduced(dom, reduction, results[thread], next);
+      if (!result) return warp.unmodelled("a reduction of abstract data as integers");
+      results[thread] = *result;
     }
   }
-  warp.write_words(warp.listed(op, registers), kCellBytes, results);
+  for (unsigned thread = 0; spec.parts() == 2 && thread < kLanes; ++thread) {
+    const domain::Word& mine = results[thread];
+    const std::optional<domain::Word> both = reduced(dom, reduction, mine, results[thread ^ 16]);
+    if (both && both->bits == mine.bits && std::equal(both->tags, both->tags + kCellBytes, mine.tags)) continue;
+    return warp.unmodelled("the halves of lane " + std::to_string(thread & 15) +
+                           " reduce to different numbers, and nothing says whether `tcgen05.ld.red.16x32bx2` reduces "
+                           "them together");
+  }
+  warp.write_words(warp.listed(op, spec.registers), kCellBytes, results);
 }
 
 template <class D>
 void load(WarpRun<D>& warp, const TensorTransfer<D>& move) {
   const TransferSpec spec = TransferSpec::of(move.op->imm);
   TensorMemory<D>& memory = warp.cta().tensor_memory();
+  for (const TensorUse& use : transfer_uses(warp.cta().rank(), spec, move.address, false)) {
+    if (memory.count_six(use.lane, use.lanes, use.column, use.columns) == 0) continue;
+    return warp.unmodelled("at which bits of its byte an element of 6 bits lies that a copy has taken apart");
+  }
   const std::uint32_t before = warp.exchange_mask(kFullMask);
   for (unsigned reg = 0; reg < spec.registers; ++reg) {
     const Slot slot = warp.listed(*move.op, reg);
@@ -137,7 +155,7 @@ void load(WarpRun<D>& warp, const TensorTransfer<D>& move) {
     std::copy_n(values, kLanes, warp.template lanes<std::uint32_t>(slot));
     if (any == 0) warp.wrote_plain(slot, kCellBytes);
   }
-  if (move.op->b != 0) reduce(warp, *move.op, spec.registers);
+  if (move.op->b != 0) reduce(warp, *move.op, spec);
   warp.exchange_mask(before);
 }
 

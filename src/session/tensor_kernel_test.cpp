@@ -4,11 +4,14 @@
 // Triton source, is proved, and is caught when one line is changed.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "base/file.h"
 #include "prove/prove.h"
+#include "session/process.h"
+#include "session/ptxas.h"
 #include "session/run.h"
 #include "task/task.h"
 
@@ -41,7 +44,7 @@ TEST_P(TensorKernel, LeavesTheNumbersOfItsSource) {
   options.schedule = 5;
   const RunOutcome outcome = run(*task_, *candidate_, options);
   EXPECT_TRUE(outcome.holds()) << to_text(outcome, false);
-  EXPECT_GT(outcome.mma_macs, 0u);
+  EXPECT_EQ(outcome.mma_macs != 0, std::string_view(GetParam()) != "extremes");
 }
 
 TEST_P(TensorKernel, IsProved) {
@@ -54,11 +57,33 @@ TEST_P(TensorKernel, IsProved) {
   EXPECT_EQ(outcome.contract, prove::Contract::Kept) << prove::to_text(outcome, false);
 }
 
+TEST_P(TensorKernel, IsAssembledByPtxas) {
+  const char* const search_path = std::getenv("PATH");
+  const std::filesystem::path ptxas = find_program("ptxas", search_path == nullptr ? "" : search_path);
+  if (ptxas.empty()) GTEST_SKIP() << "no ptxas on PATH";
+  const ProcessResult ran = run_ptxas(ptxas, path_of(GetParam()), candidate_->module->target.text);
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+}
+
 INSTANTIATE_TEST_SUITE_P(Own, TensorKernel,
                          testing::Values("row_major_128", "half_sums", "tf32_columns", "bytes_ws", "bytes_32",
                                          "integers", "chain", "update", "scaled", "sparse", "ring", "pair_256",
-                                         "pair_128", "attention", "matmul"),
+                                         "pair_128", "attention", "matmul", "shifted", "fours", "extremes"),
                          [](const auto& row) { return std::string(row.param); });
+
+TEST(ShiftedRows, AreProvedWithARemarkOnWhatTheirDirectionRestsOn) {
+  Findings findings;
+  const auto task = task::load_task(kKernels / "shifted", findings);
+  const auto candidate = prove::load_candidate(path_of("shifted"), findings);
+  ASSERT_TRUE(task && candidate) << render(findings, false);
+  const prove::Outcome outcome = prove::prove(*task, *candidate, {});
+  EXPECT_TRUE(outcome.holds()) << prove::to_text(outcome, false);
+  std::size_t remarks = 0;
+  for (const Finding& finding : outcome.findings.list()) {
+    remarks += finding.code->id == std::string_view("tensor.shift") && finding.severity == Severity::Note ? 1 : 0;
+  }
+  EXPECT_EQ(remarks, 5U) << "one product, four shifts";
+}
 
 // One change, the code of the finding that it must get, and what stands where the finding points.
 struct Change {
@@ -105,6 +130,8 @@ constexpr const char* kDiffers = "prove.element-differs";
 constexpr const char* kMissing = "prove.element-missing";
 constexpr const char* kMatrix = "machine.matrix-descriptor";
 constexpr const char* kInstruction = "machine.instruction-descriptor";
+constexpr const char* kClusterBarrier =
+    "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;";
 constexpr const char* kDescriptor = "0x4000404000010000";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -160,6 +187,40 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"OtherBlockNotTold", "pair_256", "mov.u16 %both, 3", "mov.u16 %both, 1", "machine.deadlock"},
         Change{"SameHalfOfB", "pair_128", "mul.lo.u32 %row, %rank, 32", "mul.lo.u32 %row, %rank, 0", kDiffers},
         Change{"EachStepForgets", "ring", "setp.ne.u32 %acc, %ra, 0", "setp.ne.u32 %acc, %k, 0", kDiffers},
+        Change{"ShiftedTooOften", "shifted", ".kind::f16 [%tm]", ".kind::f16.ashift [%tm]", "tensor.unwaited-read",
+               "tcgen05.mma"},
+        Change{"OtherParity", "row_major_128", "[%mb], 0;", "[%mb], 1;", "machine.tensor-in-flight", "tcgen05.dealloc"},
+        Change{"TwoArrivalsDue", "row_major_128", "[%mb], 1;", "[%mb], 2;", "machine.deadlock", "mbarrier.try_wait"},
+        Change{"TooFewBytes", "ring", "[%fb], 24576", "[%fb], 24560", "machine.collective", "mbarrier.try_wait"},
+        Change{"BytesOfOneBlock", "pair_256", "49152", "24576", "machine.bulk-copy", "cp.async.bulk.tensor"},
+        Change{"OtherBlockNotStarted", "pair_256", kClusterBarrier, "", "cluster.unstarted", "cp.async.bulk.tensor"},
+        Change{"GivenBackUnderTheOther", "pair_256", kClusterBarrier, "", "tensor.lifetime", "tcgen05.dealloc", 1},
+        Change{"AllocatedAfterThePermit", "row_major_128", "tcgen05.alloc",
+               "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\ntcgen05.alloc", "machine.tensor-alloc",
+               "tcgen05.alloc"},
+        Change{"SecondIsLarger", "row_major_128", "tcgen05.alloc",
+               "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%tp], 32;\ntcgen05.alloc",
+               "machine.tensor-alloc", "tcgen05.alloc"},
+        Change{"OtherSizeGivenBack", "row_major_128", "%tm, 64", "%tm, 32", "machine.tensor-alloc", "tcgen05.dealloc"},
+        Change{"HalfOfAWarp", "row_major_128", "tcgen05.ld", "setp.lt.u32 %p, %lane, 16;\n@%p tcgen05.ld",
+               "machine.collective", "tcgen05.ld"},
+        Change{"AnAddressEach", "row_major_128", "tcgen05.ld", "add.u32 %quarter, %quarter, %lane;\ntcgen05.ld",
+               "machine.tensor-memory", "tcgen05.ld"},
+        Change{"TileOutOfItsPattern", "row_major_128", ".align 1024 .b8 tile_a",
+               ".align 16 .b8 other[16];\n.shared .align 16 .b8 tile_a", kMatrix, "tcgen05.mma"},
+        Change{"PairWhereThereIsNone", "row_major_128", "permit.cta_group::1", "permit.cta_group::2", "machine.cluster",
+               "tcgen05.relinquish"},
+        Change{"ShiftedRowsOfHalfTheLanes", "shifted", "0x8100490", "0x4100490", kInstruction, "tcgen05.mma"},
+        Change{"ScalesOfPowers", "fours", "0x8040480", "0x8840480", kDiffers},
+        Change{"ScalesFor32Elements", "fours", "scale_vec::4X", "scale_vec::2X", kInstruction, "tcgen05.mma"},
+        Change{"OtherColumnOfScales", "fours", "[%tm+36], %p", "[%tm+37], %p", "machine.tensor-operand", "tcgen05.mma"},
+        Change{"SmallestForLargest", "extremes", "x32.max.f32", "x32.min.f32", kDiffers},
+        Change{"SignsKept", "extremes", "min.abs.f32", "min.f32", kDiffers},
+        Change{"NotShifted", "shifted", "f16.ashift", "f16", kDiffers},
+        Change{"OneGroupNotShifted", "shifted", "tcgen05.shift.cta_group::1.down [%x];", "", kDiffers, "", 2},
+        Change{"ShiftedBetweenGroups", "shifted", "%tm, 2097216;", "%tm, 1048640;", "machine.tensor-operand",
+               "tcgen05.shift"},
+        Change{"ShiftNotWaitedFor", "shifted", "@!%done bra first_wait;", "", "schedule.value", "mbarrier.try_wait"},
         Change{"SwappedStore", "row_major_128", "st.global.v4.b32 [%gD+16], {%c4,%c5,%c6,%c7}",
                "st.global.v4.b32 [%gD+16], {%c4,%c5,%c7,%c6}", kDiffers}),
     [](const auto& row) { return std::string(row.param.name); });

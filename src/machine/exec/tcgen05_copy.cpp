@@ -25,16 +25,16 @@ struct LaneRun {
 // What an instruction says: a source of so many rows of 16 or 32 bytes, and where its rows go.
 struct CopySpec {
   std::uint32_t rows = 0, bytes = 0;
-  bool is_unpacking = false;  // of 4-bit elements to bytes
+  unsigned unpacked_bits = 0;  // of elements that become bytes; 0: they stay as they are
   TensorKind kind = TensorKind::Copy;
   std::vector<LaneRun> runs;
 };
 
 enum class CopyShape : std::uint8_t { S128x256b, S4x256b, S128x128b, S64x128b02, S64x128b01, S32x128b };
 
-CopySpec spec_of(CopyShape shape, bool is_unpacking) {
+CopySpec spec_of(CopyShape shape, unsigned unpacked_bits) {
   CopySpec spec;
-  spec.is_unpacking = is_unpacking;
+  spec.unpacked_bits = unpacked_bits;
   switch (shape) {
     case CopyShape::S128x256b:
       spec.rows = 128, spec.bytes = 32, spec.runs = {{0, 128, 0}};
@@ -91,28 +91,41 @@ class CopyOp final : public TensorOp<D> {
       Piece piece;
       std::copy_n(cta.shared().bytes() + from, kPieceBytes, piece.bytes);
       if constexpr (D::kHasTags) std::copy_n(cta.shared().tags() + from, kPieceBytes, piece.tags);
-      if (spec.is_unpacking && !unpack(cluster, piece)) return false;
+      if (spec.unpacked_bits != 0 && !unpack(cluster, piece)) return false;
       const std::uint32_t column = address.column + i * kPieceColumns;
       std::copy_n(piece.bytes, kPieceBytes, cta.tensor_memory().bytes(to, column));
       if constexpr (D::kHasTags) std::copy_n(piece.tags, kPieceBytes, cta.tensor_memory().tags(to, column));
+      for (std::uint32_t cell = 0; cell < kPieceColumns; ++cell) {
+        cta.tensor_memory().mark_six(to, column + cell, spec.unpacked_bits == 6);
+      }
     }
     return true;
   }
 
-  // Sixteen elements of 4 bits in the first eight bytes become a byte each, in bits 5:2. Undefined bytes stay so.
+  // Sixteen elements of 4 or 6 bits in the first bytes become a byte each: 4 bits in bits 5:2; 6 bits where
+  // TensorMemory::mark_six says. Undefined bytes stay so.
   bool unpack(Cluster<D>& cluster, Piece& piece) {
     const Piece packed = piece;
+    const unsigned width = spec.unpacked_bits;
     for (std::uint32_t i = 0; i < kPieceBytes; ++i) {
-      const auto whole = static_cast<unsigned>(packed.bytes[i / 2]);
-      piece.bytes[i] = static_cast<std::byte>((i % 2 == 0 ? whole & 15 : whole >> 4) << 2);
+      const unsigned first = i * width / 8, last = (i * width + width - 1) / 8;
+      const auto whole = static_cast<unsigned>(packed.bytes[first]) | static_cast<unsigned>(packed.bytes[last])
+                                                                          << 8 * (last - first);
+      const unsigned element = whole >> i * width % 8 & ((1U << width) - 1);
+      piece.bytes[i] = static_cast<std::byte>(width == 4 ? element << 2 : element);
       if constexpr (D::kHasTags) {
-        const domain::Tag tag = packed.tags[i / 2];
+        const domain::Tag tag = packed.tags[first] != 0 ? packed.tags[first] : packed.tags[last];
         piece.tags[i] = tag;
         if (tag == 0) continue;
         piece.bytes[i] = std::byte{0};
-        if (domain::tag_value(tag) == domain::kUndefined) continue;
+        if (domain::tag_value(packed.tags[first]) == domain::kUndefined ||
+            domain::tag_value(packed.tags[last]) == domain::kUndefined) {
+          piece.tags[i] = domain::kUndefinedTag;
+          continue;
+        }
         cluster.fault(Stop::Kind::Unmodelled, kUnmodelled,
-                      "abstract data that a copy takes apart into elements of 4 bits", this->pc);
+                      "abstract data that a copy takes apart into elements of " + std::to_string(width) + " bits",
+                      this->pc);
         return false;
       }
     }
@@ -121,7 +134,7 @@ class CopyOp final : public TensorOp<D> {
 };
 
 // Op::a, aux: the address in tensor memory, and what is added to it; Op::b: the descriptor; Op::imm: the shape, the
-// group from bit 8, and from bit 16 whether elements are unpacked.
+// group from bit 8, and from bit 16 the bits of elements that are unpacked.
 template <class D>
 bool issue_copy(WarpRun<D>& w, const Op<D>& op, unsigned lane) {
   const auto group = static_cast<std::uint32_t>(op.imm >> 8 & 255);
@@ -135,7 +148,7 @@ bool issue_copy(WarpRun<D>& w, const Op<D>& op, unsigned lane) {
       bits ? w.concrete(op.b, 8, lane, "the descriptor of the source") : std::nullopt;
   if (!descriptor_bits) return false;
   auto copy = std::make_unique<CopyOp<D>>();
-  copy->spec = spec_of(static_cast<CopyShape>(op.imm & 255), (op.imm >> 16 & 1) != 0);
+  copy->spec = spec_of(static_cast<CopyShape>(op.imm & 255), static_cast<unsigned>(op.imm >> 16 & 255));
   copy->address = TensorAddress::of(*bits);
   copy->kind = copy->spec.kind, copy->group = group;
 
@@ -195,15 +208,14 @@ CopyShape shape_of(const Instr& instr) {
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::Tcgen05Cp>::select(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
-  if (instr.has(Mod::b6x16_p32)) {
-    ctx.unmodelled("where in a byte of tensor memory an element of 6 bits lies");
-    return nullptr;
-  }
   const DecodeContext::Address at = ctx.address(instr.operands[0]);
   op.a = at.base, op.aux = static_cast<std::uint32_t>(at.offset);
   op.b = ctx.source(instr.operands[1], ptx::Type::b64);
   op.imm = static_cast<std::uint64_t>(shape_of(instr)) | std::uint64_t{cta_group(instr)} << 8 |
-           std::uint64_t{instr.has(Mod::b4x16_p64)} << 16;
+           (instr.has(Mod::b4x16_p64)   ? 4ULL
+            : instr.has(Mod::b6x16_p32) ? 6ULL
+                                        : 0ULL)
+               << 16;
   return &step_copy<D>;
 }
 

@@ -131,6 +131,18 @@ TEST(Tcgen05CpOf4Bits, GivesEachElementAByteOfItsOwn) {
   }
 }
 
+// Where six bits lie in their byte is not said: nobody may look, until the cells are written otherwise.
+TEST(Tcgen05CpOf6Bits, IsForProductsOfSuchElementsOnly) {
+  const std::string six = copy("32x128b.warpx4.b8x16.b6x16_p32", kPlain);
+  const auto seen = test::run_both(kernel_of(prepared(six + commit_and_wait() + put_out())));
+  EXPECT_EQ(seen.code(), "machine.unmodelled");
+  EXPECT_NE(seen.message().find("element of 6 bits"), std::string::npos) << seen.message();
+  const auto overwritten =
+      test::run_both(kernel_of(prepared(six + copy("32x128b.warpx4", kPlain) + commit_and_wait() + put_out())));
+  ASSERT_EQ(overwritten.code(), "") << overwritten.message();
+  EXPECT_EQ(overwritten.out[16 * 33], (kSource + 16) / 4);
+}
+
 TEST(Tcgen05Pipe, ACopyIsNotThereBeforeItsCommitIsWaitedFor) {
   const auto early = test::run_both(kernel_of(prepared(copy("128x128b", kPlain) + put_out() + commit_and_wait())));
   ASSERT_EQ(early.code(), "") << early.message();
@@ -244,5 +256,36 @@ TEST(Tcgen05Pipe, ACopyOfAPairFillsBothBlocksFromTheirOwnMemory) {
   EXPECT_EQ(ran.out[16 * 128], 100000u);
 }
 
+// -- Shifts. ----------------------------------------------------------------------------------------------------------
+
+std::string shift(std::uint32_t lane, const char* mask = "@%p0 ") {
+  return "add.u32 %r6, %base, " + std::to_string(lane << 16 | 4) + ";\n" + mask +
+         "tcgen05.shift.cta_group::1.down [%r6];\n";
+}
+
+TEST(Tcgen05Shift, GivesEachRowOfItsGroupTheNextButTheLast) {
+  const auto ran =
+      test::run_both(kernel_of(prepared(copy("128x256b", kPlain, 4) + shift(32) + commit_and_wait() + put_out())));
+  ASSERT_EQ(ran.code(), "") << ran.message();
+  for (unsigned lane = 0; lane < 128; ++lane) {
+    const unsigned row = lane >= 32 && lane < 63 ? lane + 1 : lane;
+    for (unsigned column = 0; column < 16; ++column) {
+      const unsigned byte = 4 * (column - 4);
+      const unsigned at = kSource + row % 8 * 16 + row / 8 * 128 + byte / 16 * 2048 + byte % 16;
+      const std::uint32_t wanted = column >= 4 && column < 12 ? at / 4 : 0xffffffff;
+      ASSERT_EQ(ran.out[16 * lane + column], wanted) << "lane " << lane << " column " << column;
+    }
+  }
+}
+
+TEST(Tcgen05Shift, OutsideOfAGroupOrByManyThreadsIsAFinding) {
+  const auto inside = test::run_both(kernel_of(prepared(shift(16) + commit_and_wait())));
+  EXPECT_EQ(inside.code(), "machine.tensor-operand") << inside.message();
+  EXPECT_NE(inside.place().find("tcgen05.shift"), std::string::npos);
+  const auto many = test::run_both(kernel_of(prepared(shift(32, "") + commit_and_wait())));
+  EXPECT_EQ(many.code(), "machine.tensor-issue") << many.message();
+  const auto below = test::run_both(kernel_of(prepared(shift(128) + commit_and_wait())));
+  EXPECT_EQ(below.code(), "machine.tensor-memory") << below.message();
+}
 }  // namespace
 }  // namespace plumb::machine

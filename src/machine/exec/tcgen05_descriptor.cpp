@@ -63,9 +63,7 @@ std::optional<Element> element_of(Kind kind, std::uint32_t code) {
   return std::nullopt;
 }
 
-bool is_below_byte(Element element) {
-  return element == Element::E2M3 || element == Element::E3M2 || element == Element::E2M1;
-}
+bool is_below_byte(Element element) { return has_six_bits(element) || element == Element::E2M1; }
 
 // Types of A and B, and what both families of descriptors say of them.
 bool decode_operands(std::uint32_t bits, Tcgen05Spec& spec, Refusal& refusal) {
@@ -241,10 +239,7 @@ std::optional<Tcgen05Spec> decode_instruction(std::uint32_t bits, const Tcgen05F
   if (form.is_stationary && form.is_a_in_memory && spec.m != 128) {
     return open(refusal, "A in tensor memory of a `.ws` product with M below 128");
   }
-  if (form.is_a_in_memory && (spec.a == Element::E2M3 || spec.a == Element::E3M2)) {
-    return open(refusal, "A of 6 bits in tensor memory");
-  }
-  if (form.is_sparse && !form.is_stationary && spec.m == 64U * form.group) {
+  if (form.is_sparse && form.group == 2 && spec.m == 128) {
     return open(refusal, "the metadata of sparse rows that take half of the lanes");
   }
   if (has_block_scales(form.kind) && form.group == 2 && spec.m == 128 && spec.n % 64 != 0) {

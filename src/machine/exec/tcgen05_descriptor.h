@@ -25,6 +25,9 @@ enum class Tcgen05Element : std::uint8_t { F16, BF16, Tf32, E4M3, E5M2, E2M3, E3
 enum class Tcgen05Sum : std::uint8_t { F16, F32, S32 };
 
 constexpr bool has_block_scales(Tcgen05Kind kind) { return kind >= Tcgen05Kind::Mxf8f6f4; }
+constexpr bool has_six_bits(Tcgen05Element element) {
+  return element == Tcgen05Element::E2M3 || element == Tcgen05Element::E3M2;
+}
 // Two elements in each byte.
 constexpr bool is_packed(Tcgen05Kind kind) { return kind >= Tcgen05Kind::Mxf4; }
 

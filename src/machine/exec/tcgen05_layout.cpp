@@ -51,6 +51,8 @@ unsigned scale_columns(const Tcgen05Spec& spec, bool is_a) {
   return (lines + 31) / 32;
 }
 
+// With half of the lanes, what the text says of M = 128 may hold for the rows as they count or for the lanes that their
+// sums take: both places are copies.
 unsigned metadata_copies(const Tcgen05Spec& spec) { return 128 / spec.a_rows(); }
 
 unsigned metadata_chunks(const Tcgen05Spec& spec) {
@@ -63,12 +65,12 @@ unsigned metadata_columns(const Tcgen05Spec& spec) { return spec.element_bits() 
 
 MetadataPlace metadata_place(const Tcgen05Spec& spec, unsigned m, unsigned chunk, unsigned copy) {
   const unsigned rows = spec.a_rows(), row = m % rows, cta = m / rows;
+  const unsigned group = !takes_half_lanes(spec) ? 16 * (row / 16) + rows * copy : (copy == 0 ? 16 : 32) * (row / 16);
   if (spec.element_bits() >= 16) {
     // Two rows share a lane's cell, and two lanes a row.
-    return {{cta, row % 8 + 8 * (chunk / 4) + 16 * (row / 16) + rows * copy, spec.selector},
-            4 * (chunk % 4) + 16 * (row / 8 % 2)};
+    return {{cta, row % 8 + 8 * (chunk / 4) + group, spec.selector}, 4 * (chunk % 4) + 16 * (row / 8 % 2)};
   }
-  return {{cta, row + rows * copy, chunk / 8}, 4 * (chunk % 8)};
+  return {{cta, row % 16 + group, chunk / 8}, 4 * (chunk % 8)};
 }
 
 }  // namespace plumb::machine

@@ -49,6 +49,7 @@ struct MetadataPlace {
 unsigned metadata_copies(const Tcgen05Spec& spec);
 unsigned metadata_chunks(const Tcgen05Spec& spec);
 unsigned metadata_columns(const Tcgen05Spec& spec);
+// Its lane counts from that of the metadata's address.
 MetadataPlace metadata_place(const Tcgen05Spec& spec, unsigned m, unsigned chunk, unsigned copy);
 
 }  // namespace plumb::machine

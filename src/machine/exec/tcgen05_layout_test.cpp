@@ -270,6 +270,26 @@ TEST(Tcgen05Layout, MetadataFillsItsCells) {
   check(spec(Kind::I8, 32, 64, 1, true, true), narrow);
 }
 
+// Sparse rows that take half of the lanes: as the first 64 of 128 rows lie, and 16 rows to each quarter of the lanes.
+TEST(Tcgen05Layout, MetadataOfHalfOfTheLanesLiesInTwoPlaces) {
+  for (const Kind kind : {Kind::F16, Kind::Tf32, Kind::I8}) {
+    const Tcgen05Spec half = spec(kind, 64, 64, 1, false, true), whole = spec(kind, 128, 64, 1, false, true);
+    ASSERT_EQ(metadata_copies(half), 2U);
+    for (unsigned m = 0; m < 64; ++m) {
+      for (unsigned chunk = 0; chunk < metadata_chunks(half); ++chunk) {
+        const MetadataPlace like_whole = metadata_place(whole, m, chunk, 0);
+        const MetadataPlace near = metadata_place(half, m, chunk, 0), far = metadata_place(half, m, chunk, 1);
+        EXPECT_EQ(near.cell, like_whole.cell);
+        EXPECT_EQ(near.bit, like_whole.bit);
+        EXPECT_EQ(far.bit, near.bit);
+        EXPECT_EQ(far.cell.column, near.cell.column);
+        EXPECT_EQ(far.cell.lane / 32, m / 16);
+        EXPECT_EQ(far.cell.lane % 32, near.cell.lane % 16);
+      }
+    }
+  }
+}
+
 // -- Descriptors ------------------------------------------------------------------------------------------------------
 
 std::string refusal_of(std::uint32_t bits, Tcgen05Form form) {
@@ -350,7 +370,7 @@ TEST(Tcgen05Descriptor, RefusesEachWrongFieldOfAnInstruction) {
   has(refusal_of(kGood | 1 << 15, {.kind = Kind::F16, .is_a_in_memory = true}), "tensor memory");
   has(refusal_of(0x08200010 | 5 << 7 | 1 << 15, {Kind::F8f6f4}), "open: an MN-major");
   has(refusal_of((0x08200010 & ~0x7e0000U) | 3 << 17 | 1 << 16, {Kind::F8f6f4}), "steps of 16");
-  has(refusal_of(0x08200010 | 3 << 7, {.kind = Kind::F8f6f4, .is_a_in_memory = true}), "open: A of 6 bits");
+  has(refusal_of(kGood | 4, {.kind = Kind::F16, .is_sparse = true, .group = 2}), "open: the metadata of sparse rows");
   const Tcgen05Form mx{.kind = Kind::Mxf8f6f4, .scales = 1};
   has(refusal_of(0x08A00000 | 8, mx), "reserved");
   has(refusal_of(0x08A00000 | 1U << 31, mx), "reserved");

@@ -178,10 +178,6 @@ StepFn<D> Meaning<ptx::Form::Tcgen05Ld>::select(DecodeContext& ctx, const Instr&
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::Tcgen05LdRed>::select(DecodeContext& ctx, const Instr& instr, Op<D>& op) {
-  if (instr.has(Mod::_16x32bx2)) {
-    ctx.unmodelled("nothing says whether `tcgen05.ld.red.16x32bx2` reduces its halves together");
-    return nullptr;
-  }
   TransferReduction reduction;
   reduction.kind = instr.type() == Type::f32   ? TransferReduction::Kind::Float
                    : instr.type() == Type::s32 ? TransferReduction::Kind::Signed

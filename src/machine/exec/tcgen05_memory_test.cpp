@@ -225,6 +225,31 @@ INSTANTIATE_TEST_SUITE_P(All, Tcgen05LdRed,
                                          Reduction{"max.s32", {5, 0xffffffff, 7, 1}, 7},
                                          Reduction{"min.s32", {5, 0xffffffff, 7, 1}, 0xffffffff}));
 
+// Where the halves of a lane have the same extremes it makes no difference whether they are reduced together.
+TEST(Tcgen05Memory, AReductionOfTwoHalvesIsThereWhereTheyAgree) {
+  const auto ran = [](const char* other) {
+    const std::string body = std::string("mov.b32 %c0, 5;\nmov.b32 %c1, 7;\nmov.b32 %c2, 7;\nmov.b32 %c3, ") + other +
+                             ";\ntcgen05.st.sync.aligned.32x32b.x4.b32 [%mine_t], " + registers(4) +
+                             ";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.16x32bx2.x2.max.u32 " +
+                             registers(2, 10) + ", %c12, [%mine_t], 2;\ntcgen05.wait::ld.sync.aligned;\n" +
+                             put_out(3, 10);
+    Kernel kernel = kernel_of(with_tensor_memory(body), 3 * 128);
+    kernel.target = "sm_103a", kernel.version = "8.8";
+    return test::run_both(kernel);
+  };
+  const auto agreeing = ran("6");
+  ASSERT_EQ(agreeing.code(), "") << agreeing.message();
+  for (unsigned thread = 0; thread < 128; ++thread) {
+    const bool is_upper = thread % 32 >= 16;
+    EXPECT_EQ(agreeing.out[3 * thread], is_upper ? 7U : 5U);
+    EXPECT_EQ(agreeing.out[3 * thread + 1], is_upper ? 6U : 7U);
+    EXPECT_EQ(agreeing.out[3 * thread + 2], 7U);
+  }
+  const auto differing = ran("8");
+  EXPECT_EQ(differing.code(), "machine.unmodelled");
+  EXPECT_NE(differing.message().find("reduces them together"), std::string::npos) << differing.message();
+}
+
 // -- When moves take effect. ------------------------------------------------------------------------------------------
 TEST(Tcgen05Memory, AStoreIsNotThereBeforeItsWait) {
   const auto ran = test::run(

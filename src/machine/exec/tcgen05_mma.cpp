@@ -26,7 +26,7 @@ struct Text {
   Tcgen05Form form;
   std::uint8_t scale_d = 0;
   std::uint8_t flags = 0;
-  static constexpr std::uint8_t kLanes = 1, kMask = 2;
+  static constexpr std::uint8_t kLanes = 1, kMask = 2, kShift = 64;
   static constexpr unsigned kCollecting = 2, kBuffer = 4;  // first bits
   CollectorHint hint() const {
     return {static_cast<Collecting>(flags >> kCollecting & 3), static_cast<std::uint8_t>(flags >> kBuffer & 3)};
@@ -40,8 +40,29 @@ static_assert(sizeof(Text) == 8);
 template <class D>
 class ProductOp final : public TensorOp<D> {
  public:
-  void run(Cluster<D>& cluster) override { multiply(cluster, product, this->pc); }
+  void run(Cluster<D>& cluster) override {
+    if (finds_six_bits(cluster)) multiply(cluster, product, this->pc);
+  }
   Tcgen05Product product;
+
+ private:
+  // A of 6 bits in tensor memory is what a copy has laid down; nothing else is.
+  bool finds_six_bits(Cluster<D>& cluster) {
+    for (const TensorUse& use : this->uses) {
+      if (!use.reads) continue;
+      const std::uint32_t found =
+          cluster.cta(use.rank).tensor_memory().count_six(use.lane, use.lanes, use.column, use.columns);
+      const bool is_six = use.role == TensorRole::A && has_six_bits(product.spec.a);
+      if (found == (is_six ? use.lanes * use.columns : 0)) continue;
+      cluster.fault(
+          Stop::Kind::Unmodelled, kUnmodelled,
+          "at which bits of its byte in tensor memory an element of 6 bits lies: the product reads what a copy "
+          "of other elements or a store has laid down",
+          this->pc);
+      return false;
+    }
+    return true;
+  }
 };
 
 // What one thread's operands come to. The members return false after a finding.
@@ -153,6 +174,11 @@ bool Issue<D>::read_instruction() {
   if (!spec) return refuse(kInstructionDescriptor, "the instruction descriptor", refusal);
   product().spec = *spec;
   product().scale_d = text_.scale_d;
+  product().shifts_a = (text_.flags & Text::kShift) != 0;
+  if (product().shifts_a && spec->m != 128) {
+    w_.fault(kInstructionDescriptor, "`.ashift` with M = " + std::to_string(spec->m) + ": it is for M = 128");
+    return false;
+  }
   return true;
 }
 
@@ -235,7 +261,8 @@ bool Issue<D>::use_rows(TensorRole role, unsigned copies, std::uint32_t column, 
         const TensorPlace place = sum_place(spec(), product().half(), cta * spec().a_rows() + row, copy);
         TensorUse cells;
         cells.lane = place.lane, cells.lanes = run, cells.column = column, cells.columns = columns;
-        if (!use(role, !is_sum || product().adds, is_sum, cta, cells, name)) return false;
+        const bool is_shifted = role == TensorRole::A && product().shifts_a;
+        if (!use(role, !is_sum || product().adds, is_sum || is_shifted, cta, cells, name)) return false;
       }
     }
   }
@@ -352,8 +379,12 @@ std::uint8_t scales_of(const Instr& instr, Tcgen05Kind kind) {
 
 template <class D>
 StepFn<D> select_product(DecodeContext& ctx, const Instr& instr, Op<D>& op, bool is_sparse, bool is_stationary) {
-  if (instr.has(Mod::ashift)) return ctx.unmodelled("`.ashift`, which moves the rows of A"), nullptr;
+  const bool shifts_a = instr.has(Mod::ashift);
+  if (shifts_a && (is_sparse || instr.has(Mod::cta_group_2))) {
+    return ctx.unmodelled("`.ashift` of sparse rows, or of the rows of a pair of CTAs"), nullptr;
+  }
   Text text;
+  if (shifts_a) text.flags |= Text::kShift;
   text.form.kind = kind_of(instr);
   text.form.is_sparse = is_sparse, text.form.is_stationary = is_stationary;
   text.form.group = instr.has(Mod::cta_group_2) ? 2 : 1;

@@ -2,6 +2,7 @@
 // tcgen05.mma against plain matrix products, over kinds, shapes and layouts; and its misuse.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "machine/exec/tcgen05_product_test.h"
@@ -10,6 +11,15 @@ namespace plumb::machine {
 namespace {
 
 using namespace test;  // the types of its problems
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) {
+    ADD_FAILURE() << "no `" << from << "` in the kernel";
+    return text;
+  }
+  return text.replace(at, from.size(), to);
+}
 
 void check(const Case& c, unsigned seed) {
   const Problem problem = make(c, seed);
@@ -83,6 +93,60 @@ TEST(Tcgen05Mma, TakesAFromTensorMemory) {
   check({.kind = "i8", .a = kS8, .b = kS8, .m = 128, .n = 16, .a_in_memory = true}, seed++);
 }
 
+// A of 6 bits comes from shared memory by a copy that takes its elements apart; what a store lays down has no meaning.
+TEST(Tcgen05Mma, TakesA6BitAThatACopyHasLaidDown) {
+  unsigned seed = 240;
+  for (const Type& type : {kE2M3, kE3M2}) {
+    Case c{.kind = "f8f6f4", .a = type, .b = kE4M3, .m = 128, .n = 16, .swizzle = 16};
+    Problem problem = make(c, seed++);
+    const std::string product = product_text(c);
+    c.a_in_memory = true;
+    const std::string from_memory = product_text(c);
+    const std::string copy =
+        "add.u32 %r8, %base, " + number(kA) + ";\ntcgen05.cp.cta_group::1.128x256b.b8x16.b6x16_p32 [%r8], %da;\n";
+    problem.kernel.body = replaced(problem.kernel.body, product, copy + from_memory);
+    // The cells of A are not looked at.
+    problem.kernel.body =
+        replaced(problem.kernel.body, "DRAIN:\n",
+                 "DRAIN:\nsetp.ge.u32 %p0, %r5, " + number(kA) + ";\nsetp.lt.and.u32 %p0, %r5, " + number(kA + 8) +
+                     ", %p0;\n@%p0 tcgen05.st.sync.aligned.32x32b.x1.b32 [%cell], "
+                     "{%r5};\ntcgen05.wait::st.sync.aligned;\n");
+    const Ran ran = run(problem.kernel);
+    ASSERT_FALSE(ran.result.stop) << c.text() << ": " << ran.message();
+    for (unsigned i = 0; i < kCells; ++i) {
+      if (i % kColumns >= kA && i % kColumns < kA + 8) continue;
+      ASSERT_EQ(ran.out[i], problem.expected[0][i])
+          << c.text() << " lane " << i / kColumns << " column " << i % kColumns;
+    }
+    problem.kernel.body = replaced(problem.kernel.body, copy, "");
+    EXPECT_EQ(run(problem.kernel).code(), "machine.unmodelled");
+  }
+}
+
+TEST(Tcgen05Mma, MovesTheRowsOfABehindAShiftingProduct) {
+  unsigned seed = 250;
+  for (const Type& type : {kBF16, kTf32, kE4M3, kS8}) {
+    const Case c{.kind = type.bits == 16   ? "f16"
+                         : type.bits == 32 ? "tf32"
+                         : type.fraction   ? "f8f6f4"
+                                           : "i8",
+                 .a = type,
+                 .b = type,
+                 .m = 128,
+                 .n = 32,
+                 .a_in_memory = true,
+                 .collector = ".ashift"};
+    Problem problem = make(c, seed++);
+    for (unsigned lane = 0; lane < 128; ++lane) {
+      const auto row = [&](unsigned of) { return problem.expected[0].begin() + of * kColumns + kA; };
+      if (lane % 32 != 31) std::copy_n(row(lane + 1), 8, row(lane));
+    }
+    const Ran ran = run(problem.kernel);
+    ASSERT_FALSE(ran.result.stop) << c.text() << ": " << ran.message();
+    EXPECT_EQ(ran.out, problem.expected[0]) << c.text();
+  }
+}
+
 TEST(Tcgen05Mma, AddsScalesNegatesAndKeepsLanes) {
   unsigned seed = 300;
   check({.kind = "f16", .a = kBF16, .b = kBF16, .m = 128, .n = 16, .adds = false}, seed++);
@@ -140,6 +204,12 @@ TEST(Tcgen05Mma, MultipliesSparseOperands) {
   check({.kind = "f8f6f4", .a = kE2M1, .b = kE3M2, .m = 128, .n = 16, .is_sparse = true}, seed++);
   check({.kind = "i8", .a = kS8, .b = kU8, .m = 128, .n = 32, .a_in_memory = true, .is_sparse = true}, seed++);
   check({.kind = "f16", .a = kBF16, .b = kBF16, .m = 256, .n = 32, .group = 2, .is_sparse = true}, seed++);
+  for (const unsigned lane : {0U, 16U}) {
+    check({.kind = "f16", .a = kF16, .b = kF16, .m = 64, .n = 16, .is_sparse = true, .lane = lane}, seed++);
+    check({.kind = "tf32", .a = kTf32, .b = kTf32, .m = 64, .n = 16, .is_sparse = true, .lane = lane}, seed++);
+    check({.kind = "i8", .a = kS8, .b = kS8, .m = 64, .n = 32, .a_in_memory = true, .is_sparse = true, .lane = lane},
+          seed++);
+  }
   check({.kind = "mxf8f6f4", .a = kE4M3, .b = kE4M3, .m = 128, .n = 16, .is_sparse = true, .scales = 1}, seed++);
   check({.kind = "mxf4", .a = kFour, .b = kFour, .m = 128, .n = 16, .is_sparse = true, .scales = 2}, seed++);
   check({.kind = "mxf4nvf4",
@@ -292,15 +362,6 @@ TEST(Tcgen05Mma, RunsEveryKindOverTheReals) {
 }
 
 // -- When it takes effect ---------------------------------------------------------------------------------------------
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  if (at == std::string::npos) {
-    ADD_FAILURE() << "no `" << from << "` in the kernel";
-    return text;
-  }
-  return text.replace(at, from.size(), to);
-}
 
 TEST(Tcgen05Mma, LeavesTheSameUnderEverySchedule) {
   Problem problem = make({.kind = "f16", .a = kBF16, .b = kBF16, .m = 64, .n = 16, .repeats = 3}, 900);

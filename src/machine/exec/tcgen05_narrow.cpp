@@ -51,7 +51,7 @@ enum class Packing : std::uint8_t {
 Packing packing_of(const Tcgen05Spec& spec, Tcgen05Element element, bool is_in_tensor_memory) {
   if (is_packed(spec.form.kind)) return Packing::Pairs;
   if (element == Tcgen05Element::E2M1) return is_in_tensor_memory ? Packing::Holders : Packing::Four;
-  return element == Tcgen05Element::E2M3 || element == Tcgen05Element::E3M2 ? Packing::Six : Packing::Bytes;
+  return has_six_bits(element) && !is_in_tensor_memory ? Packing::Six : Packing::Bytes;
 }
 
 // Element i of the piece at an address: its bits, or the byte with a tag.
@@ -59,6 +59,7 @@ struct Found {
   std::uint32_t bits = 0;
   domain::Word byte;
   bool is_concrete = true;
+  bool is_undefined() const { return domain::tag_value(byte.tags[0]) == domain::kUndefined; }
 };
 template <class D>
 Found find(ByteView view, std::uint32_t address, Packing packing, unsigned i) {
@@ -71,7 +72,7 @@ Found find(ByteView view, std::uint32_t address, Packing packing, unsigned i) {
     if constexpr (D::kHasTags) {
       if (view.tags[at] == 0) continue;
       out.is_concrete = false;
-      out.byte.tags[0] = view.tags[at];
+      if (!out.is_undefined()) out.byte.tags[0] = view.tags[at];
     }
   }
   out.bits = bytes >> (i * width % 8);
@@ -154,6 +155,10 @@ bool load_numbers(D& dom, ByteView view, const Pieces& pieces, const OperandTile
     if (scale != nullptr) term = domain::ieee::product(term, *scale);
     if constexpr (!D::kHasTags) {
       to = term;
+    } else if (found.is_undefined()) {
+      domain::Word nothing;
+      std::fill_n(nothing.tags, domain::byte_size(Format::F32), domain::kUndefinedTag);
+      to = dom.from_word(Format::F32, nothing);
     } else {
       const std::optional<typename D::Real> number =
           found.is_concrete ? f32_of(dom, term) : f32_of(dom, how.format, found.byte, scale);

@@ -132,6 +132,7 @@ void store_sums(Cluster<D>& cluster, const Tcgen05Product& product, unsigned ind
         for (unsigned i = 0; i < count; ++i) {
           const auto bits = static_cast<std::uint32_t>(in[i]);
           std::memcpy(out + i * kCellBytes, &bits, kCellBytes);
+          memory.mark_six(lane, column + i, false);
         }
       } else {
         for (unsigned i = 0; i < count; ++i) {
@@ -208,7 +209,8 @@ std::optional<SparseIndex> index_of(Cluster<D>& cluster, const Tcgen05Product& p
   bool is_plain = true;
   const auto nibble_at = [&](unsigned row, unsigned chunk, unsigned copy) {
     const MetadataPlace place = metadata_place(spec, index * rows + row, chunk, copy);
-    const domain::Word word = cta.tensor_memory().read(place.cell.lane, product.metadata.column + place.cell.column);
+    const domain::Word word =
+        cta.tensor_memory().read(product.metadata.lane + place.cell.lane, product.metadata.column + place.cell.column);
     is_plain = is_plain && word.tags[place.bit / 8] == 0;
     return static_cast<unsigned>(word.bits >> place.bit & 15);
   };
@@ -216,7 +218,11 @@ std::optional<SparseIndex> index_of(Cluster<D>& cluster, const Tcgen05Product& p
     const unsigned nibble = nibble_at(row, chunk, 0);
     for (unsigned copy = 1; copy < metadata_copies(spec); ++copy) {
       if (nibble_at(row, chunk, copy) != nibble)
-        wrong = "the copies of the sparse metadata of row " + std::to_string(row) + " differ";
+        wrong =
+            "the copies of the sparse metadata of row " + std::to_string(row) + " differ" +
+            (takes_half_lanes(spec) ? "; with M = 64 nobody says whether groups of 16 rows are 16 lanes apart or 32, "
+                                      "and both places must hold the same"
+                                    : "");
     }
     const bool is_good = is_tf32 ? nibble == 0x4 || nibble == 0xe : (nibble & 3) < nibble >> 2;
     if (!is_good) {

@@ -9,6 +9,7 @@
 #include "domain/ieee/ieee.h"
 #include "machine/exec/tcgen05_narrow.h"
 #include "machine/exec/tcgen05_operands.h"
+#include "machine/exec/tcgen05_shift.h"
 
 namespace plumb::machine {
 
@@ -135,8 +136,10 @@ OperandTile b_tile_of(const Tcgen05Product& product) {
   return tile;
 }
 
+namespace {
+
 template <class D>
-void multiply(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc) {
+void multiply_unshifted(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc) {
   const Tcgen05Spec& spec = product.spec;
   if (!is_collected(cluster, product, pc)) return;
   if (spec.form.kind == Tcgen05Kind::I8) return multiply_ints(cluster, product, pc);
@@ -145,6 +148,16 @@ void multiply(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t 
   const bool is_cut = !D::kHasTags && spec.form.is_sparse && spec.element_bits() == 8;
   if (!has_formats || is_cut) return multiply_narrow(cluster, product, pc);
   multiply_reals(cluster, product, pc);
+}
+
+}  // namespace
+
+template <class D>
+void multiply(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc) {
+  multiply_unshifted(cluster, product, pc);
+  for (std::uint32_t lane = 0; product.shifts_a && lane < kTensorLanes; lane += kShiftLanes) {
+    shift_rows(cluster.cta(product.rank).tensor_memory(), lane, product.a.column);
+  }
 }
 
 template void multiply(Cluster<domain::Ieee>&, const Tcgen05Product&, std::uint32_t);

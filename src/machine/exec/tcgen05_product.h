@@ -24,6 +24,7 @@ struct Tcgen05Product {
   Pieces a_pieces, b_pieces;  // in shared memory, at the same places in both CTAs; of A: none when it is elsewhere
   TensorAddress sums, a, metadata, scales_a, scales_b;
   bool adds = true;                          // to what the sums are
+  bool shifts_a = false;                     // afterwards, in tensor memory
   std::uint8_t scale_d = 0;                  // after multiplying that by 2^-scale_d
   std::array<std::uint32_t, 8> disabled{};   // lanes of both CTAs whose sums stay
   ColumnMask columns;                        // with .ws

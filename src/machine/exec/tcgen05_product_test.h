@@ -4,6 +4,7 @@
 // every format holds exactly. Where an element lies is written here apart from the meaning.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -69,6 +70,7 @@ struct Case {
   unsigned stored() const { return 256 / bits(); }
   unsigned k() const { return is_sparse ? 2 * stored() : stored(); }
   unsigned rows() const { return m / group; }
+  bool takes_half_lanes_sparse() const { return is_sparse && !is_stationary && group == 1 && m == 64; }
   std::string text() const {
     return kind_name() + " " + a.name + " x " + b.name + " m" + std::to_string(m) + " n" + std::to_string(n) +
            " group " + std::to_string(group) + " swizzle " + std::to_string(swizzle) +
@@ -221,6 +223,14 @@ inline Data draw(const Case& c, unsigned seed) {
       s += 2 * per;
     }
   }
+  if (c.takes_half_lanes_sparse()) {
+    // Rows 16 to 31 and 32 to 47 share cells under the two readings.
+    const auto repeat = [&](auto& list) {
+      const auto group = static_cast<std::ptrdiff_t>(list.size() / 4);
+      std::copy_n(list.begin() + group, group, list.begin() + 2 * group);
+    };
+    repeat(d.nibbles), repeat(d.kept);
+  }
   for (unsigned i = 0; i < c.m * c.scales; ++i) d.codes_a.push_back(draw_scale(c, random, d.scale_a.emplace_back()));
   for (unsigned i = 0; i < c.n * c.scales; ++i) d.codes_b.push_back(draw_scale(c, random, d.scale_b.emplace_back()));
   return d;
@@ -295,7 +305,9 @@ inline void put_metadata(const Case& c, const Data& d, std::vector<Image>& image
       if (c.bits() == 8) column = k / 32, bit = k % 32;
       if (c.bits() == 4) column = k / 64, bit = k % 64 / 2;
       for (unsigned copy = 0; copy < 128 / rows; ++copy) {
-        put_bits(images[m / rows], lane + copy * rows, kMeta + column, bit, 4, d.nibbles[m * chunks + chunk]);
+        // Of half of the lanes: groups of 16 rows are 16 lanes apart, or 32.
+        const unsigned apart = c.takes_half_lanes_sparse() ? c.lane + copy * (r / 16 * 16) : copy * rows;
+        put_bits(images[m / rows], lane + apart, kMeta + column, bit, 4, d.nibbles[m * chunks + chunk]);
       }
     }
   }
@@ -348,7 +360,7 @@ inline std::string product_text(const Case& c) {
   text += " [%sums], " + std::string(c.a_in_memory ? "[%base + " + number(kA) + "]" : "%da") + ", %db";
   if (c.a_in_memory && c.lane != 0)
     text = text.replace(text.find("[%base + "), std::string("[%base + " + number(kA) + "]").size(), "[%ha]");
-  if (c.is_sparse) text += ", [%base + " + number(kMeta) + "]";
+  if (c.is_sparse) text += c.lane == 0 ? ", [%base + " + number(kMeta) + "]" : ", [%hm]";
   text += ", %id";
   if (c.scales != 0) text += ", [%base + " + number(kScalesA) + "], [%base + " + number(kScalesB) + "]";
   if ((c.stays[0] | c.stays[1] | c.stays[2] | c.stays[3]) != 0) text += ", {%s0, %s1, %s2, %s3}";
@@ -361,7 +373,8 @@ inline std::string product_text(const Case& c) {
 inline std::string body_of(const Case& c) {
   const std::string group = number(c.group), words = number(kTileWords), in_words = number(kTileWords + kCells);
   std::string body =
-      ".reg .b32 %base, %sums, %ha, %id, %rank, %s<4>, %cell, %lane, %w;\n.reg .b64 %da, %db, %mask, %mine_in;\n.reg "
+      ".reg .b32 %base, %sums, %ha, %hm, %id, %rank, %s<4>, %cell, %lane, %w;\n.reg .b64 %da, %db, %mask, "
+      "%mine_in;\n.reg "
       ".pred "
       "%adds, %one, %w0;\n.shared .align 8 .b64 bar;\n.shared .align 4 .b32 slot;\n"
       "mov.u32 %rank, %cluster_ctarank;\nmul.wide.u32 %mine_in, %rank, " +
@@ -388,7 +401,8 @@ inline std::string body_of(const Case& c) {
       ";\n@%p0 bra FILL;\ntcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\nbar.sync 0;\n"
       "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\ntcgen05.fence::after_thread_sync;\n";
   body += "add.u32 %sums, %base, " + number(kSums + (c.lane << 16)) + ";\nadd.u32 %ha, %base, " +
-          number(kA + (c.lane << 16)) + ";\nmov.b32 %id, " + number(instruction_descriptor(c)) + ";\nmov.b64 %da, " +
+          number(kA + (c.lane << 16)) + ";\nadd.u32 %hm, %base, " + number(kMeta + (c.lane << 16)) +
+          ";\nmov.b32 %id, " + number(instruction_descriptor(c)) + ";\nmov.b64 %da, " +
           number(descriptor(placement_of(c, true), kAStart)) + ";\nmov.b64 %db, " +
           number(descriptor(placement_of(c, false), kBStart)) + ";\n";
   // The tile stands behind the other variables.
