@@ -479,6 +479,21 @@ TEST(Message, NamesBothPlacesTheBytesAndTheMend) {
   EXPECT_EQ(finding.hint, "put a `bar.sync 0` between line 10 and line 20");
 }
 
+// The thread that comes later in the text may be the first that runs; only in a loop is the way from it to the other
+// one back.
+TEST(Message, SpeaksOfAWayBackInLoopsOnly) {
+  Conflict conflict;
+  conflict.code = &kRaceShared;
+  conflict.earlier = {kLoad, 40, 0};
+  conflict.later = {kStore, 1, 0};
+  std::vector<InstrFacts> facts = Stream::facts();
+  EXPECT_EQ(describe({facts, {}, {64, 1, 1}, nullptr}, conflict).hint,
+            "put a `bar.sync 0` between line 10 and line 20");
+  facts[kLoad].loop_line = facts[kStore].line;
+  EXPECT_EQ(describe({facts, {}, {64, 1, 1}, nullptr}, conflict).hint,
+            "put a `bar.sync 0` on the way from line 20 back to line 10");
+}
+
 TEST(Message, NamesTheWaitThatIsTooWeak) {
   std::vector<InstrFacts> facts = Stream::facts();
   std::swap(facts[kLoad], facts[kBarrier]);  // ... copy, wait, load

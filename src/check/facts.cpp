@@ -140,6 +140,24 @@ bool is_wait_loop(const ptx::Function& function, const std::vector<std::uint32_t
          is_back(function.instrs[poll + 2]);
 }
 
+// A branch back makes a loop of what lies between.
+void find_loops(const ptx::Function& function, const std::vector<std::uint32_t>& first_instr,
+                std::vector<InstrFacts>& all) {
+  const auto branch = [&](std::size_t from, ptx::LabelId label) {
+    for (std::size_t i = first_instr[label]; i <= from && first_instr[label] <= from; ++i) {
+      const std::uint32_t begin = all[first_instr[label]].line;
+      all[i].loop_line = all[i].loop_line == 0 ? begin : std::min(all[i].loop_line, begin);
+    }
+  };
+  for (std::size_t i = 0; i < function.instrs.size(); ++i) {
+    for (const ptx::Operand& operand : function.instrs[i].operands) {
+      if (operand.kind != ptx::Operand::Kind::Label) continue;
+      branch(i, operand.label);
+      for (const ptx::LabelId label : function.labels[operand.label].branch_targets) branch(i, label);
+    }
+  }
+}
+
 std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::Function& function) {
   std::vector<InstrFacts> all(function.instrs.size());
   const std::vector<std::uint32_t> mentions = register_mentions(module, function);
@@ -176,6 +194,7 @@ std::vector<InstrFacts> facts_of_function(const ptx::Module& module, const ptx::
     }
     facts.is_result_used = is_atom && is_destination_used(instr, mentions);
   }
+  find_loops(function, first_instr, all);
   return all;
 }
 

@@ -16,6 +16,7 @@ struct InstrFacts {
   std::string opcode;  // "ld.shared.b32"
   Place place;
   std::uint32_t line = 0;
+  std::uint32_t loop_line = 0;      // where the outermost loop that it is in begins; 0: it is in none
   bool is_collective = false;       // ldmatrix, stmatrix: lanes access for each other
   bool is_arrive_only = false;      // bar.arrive: publishes, learns nothing
   bool is_copy_wait = false;        // cp.async.wait_group, cp.async.wait_all

@@ -75,6 +75,10 @@ std::string barrier_hint(const Scene& scene, const Conflict& conflict) {
   if (earlier.line < later.line) {
     return fmt::format("put {} between line {} and line {}", barrier, earlier.line, later.line);
   }
+  if (earlier.line > later.line && (earlier.loop_line == 0 || earlier.loop_line > later.line)) {
+    // The thread that comes later in the text was the first here: nothing had it wait.
+    return fmt::format("put {} between line {} and line {}", barrier, later.line, earlier.line);
+  }
   if (earlier.line > later.line) {
     return fmt::format("put {} on the way from line {} back to line {}", barrier, earlier.line, later.line);
   }

@@ -224,6 +224,11 @@ bool WarpRun<D>::load(ptx::Space space, std::uint64_t address, unsigned size, un
   }
   if (space == ptx::Space::shared && meets_mbarrier(cta_, address - cta_.shared_base(), size, lane, "reads"))
     return false;
+  if (size == 4) {
+    std::memcpy(out.bytes, bytes, 4);
+    if constexpr (D::kHasTags) std::memcpy(out.tags, tags, 4 * sizeof(Tag));
+    return true;
+  }
   std::memcpy(out.bytes, bytes, size);
   if constexpr (D::kHasTags) std::memcpy(out.tags, tags, size * sizeof(Tag));
   return true;
@@ -435,7 +440,7 @@ void WarpRun<D>::move_copy(AsyncCopy<D>& copy, std::uint32_t lanes) {
   lanes &= copy.mask & ~copy.moved;
   copy.moved |= lanes;
   for_lanes(lanes, [&](unsigned lane) {
-    TaggedBytes moved;
+    TaggedBytes moved = {};
     const std::uint32_t read = copy.source_size[lane];
     if (read != 0) this->dom_->load(*copy.buffer[lane], copy.offset[lane], read, moved.bytes, moved.tags);
     for (std::uint32_t i = read; i < copy.size; ++i) moved.bytes[i] = std::byte{0}, moved.tags[i] = 0;

@@ -3,6 +3,8 @@
 #include "machine/cluster.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
@@ -29,12 +31,29 @@ constexpr std::uint64_t kPollLoop = 256;
 // So that a loop without an end, too, is told of and can be cancelled.
 constexpr std::uint64_t kStepsBetweenReports = std::uint64_t{1} << 16;
 
+// Whether values stay in registers, local and shared memory between steps: no operation of these keeps any elsewhere.
+bool keeps_values_in_sight(const ptx::Module& module) {
+  static constexpr std::array<std::string_view, 40> kOpcodes = {
+      "ld",  "ldu",  "st",   "mov", "cvt", "cvta", "add",  "sub", "mul",  "mad",   "fma",  "div",    "rem", "neg",
+      "abs", "setp", "selp", "set", "bra", "ret",  "exit", "bar", "min",  "max",   "shl",  "shr",    "and", "or",
+      "xor", "not",  "lop3", "shf", "bfe", "prmt", "ex2",  "rcp", "sqrt", "rsqrt", "shfl", "barrier"};
+  for (const ptx::Function& function : module.functions) {
+    for (const ptx::Instr& instr : function.instrs) {
+      const bool is_copy = instr.opcode == "cp" && !instr.has(ptx::Mod::bulk);  // cp.async
+      if (!is_copy && instr.has(ptx::Mod::async)) return false;
+      if (!is_copy && std::find(kOpcodes.begin(), kOpcodes.end(), instr.opcode) == kOpcodes.end()) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 template <class D>
 Cluster<D>::Cluster(const Decoded<D>& program, D& dom, RunShared& shared, Dim3 shape)
     : program_(program), dom_(dom), run_(shared), shape_(shape), agent_(*this), tensor_pipe_(*this) {
   executed_.resize(program.ops.size());
+  keeps_values_in_sight_ = keeps_values_in_sight(*program.module);
   const auto size = static_cast<std::uint32_t>(shape.count());
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     ctas_.push_back(std::make_unique<Cta<D>>(*this, program, dom, shared, rank));
@@ -114,6 +133,7 @@ bool Cluster<D>::round(std::optional<Stop>& stop) {
     has_worked = has_worked || !warp->is_idle();
   }
   if (!is_alive) return false;
+  if (keeps_values_in_sight_ && is_alone_ && dom_.wants_room()) make_room();
   const bool has_progressed = std::exchange(progress_seen_, progress_) != progress_;
   if (has_progressed) quiet_rounds_ = busy_rounds_ = 0;
   if (!has_run || !has_worked) {
@@ -122,6 +142,22 @@ bool Cluster<D>::round(std::optional<Stop>& stop) {
     ++busy_rounds_;
   }
   return true;
+}
+
+// Between rounds no step is under way. What a long block computed and dropped makes room for what it will.
+template <class D>
+void Cluster<D>::make_room() {
+  if constexpr (D::kHasTags) {
+    std::vector<std::span<const domain::Tag>> roots;
+    for (auto& cta : ctas_) {
+      roots.emplace_back(cta->shared().tags(), cta->shared().size());
+      for (const auto& warp : cta->warps()) {
+        roots.push_back(warp->register_tags());
+        roots.push_back(warp->all_local_tags());
+      }
+    }
+    dom_.keep_only(roots);
+  }
 }
 
 template <class D>

@@ -32,6 +32,8 @@ class Cluster {
   // Runs until every thread has exited, something stopped it (`stop` says what), or its threads only spin.
   Progress advance(std::optional<Stop>& stop);
   void finish(Counts& counts);
+  // Whether no other cluster has values in its domain.
+  void set_alone(bool is_alone) { is_alone_ = is_alone; }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
   Cta<D>& cta(std::uint32_t rank) { return *ctas_[rank]; }
@@ -75,6 +77,7 @@ class Cluster {
 
   bool round(std::optional<Stop>& stop);
   std::optional<Stop> turn(WarpRun<D>& warp);
+  void make_room();
   bool help();
   std::optional<Stop> quiet();
   void complete_if_full();
@@ -98,6 +101,8 @@ class Cluster {
   bool is_spinning_ = false;
   std::optional<Stop> stop_;  // by an operation in flight
   bool is_random_ = false;
+  bool is_alone_ = false;
+  bool keeps_values_in_sight_ = false;  // registers, local and shared memory hold all that the program's steps need
   std::mt19937_64 random_;
   std::uint64_t longest_slice_ = 1;
   unsigned look_rounds_ = 0;  // in a row: nothing happened, and threads looked at memory

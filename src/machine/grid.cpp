@@ -135,6 +135,7 @@ void Grid<D>::work(Worker& worker) {
         continue;
       }
       std::optional<Stop> stop;
+      resident.cluster->set_alone(worker.residents.size() == 1);
       const Progress progress = resident.cluster->advance(stop);
       resident.is_spinning = progress == Progress::Spins;
       if (progress != Progress::Ended) continue;

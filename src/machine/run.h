@@ -42,10 +42,10 @@ class WarpRun;
 
 inline constexpr unsigned kMaxAccess = 32;  // bytes of one lane's access
 
-// Bytes and, in domains with tags, their tags.
+// Bytes and, in domains with tags, their tags. Not cleared: loads of a whole warp have many.
 struct TaggedBytes {
-  std::byte bytes[kMaxAccess] = {};
-  domain::Tag tags[kMaxAccess] = {};
+  std::byte bytes[kMaxAccess];
+  domain::Tag tags[kMaxAccess];
 };
 
 // Storage of bytes with tags, aligned for vector loads.
@@ -240,6 +240,9 @@ class WarpRun : public Warp<D> {
   void report_bounds(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
   void report_alignment(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
   std::byte* local_bytes(unsigned lane) { return local_.bytes() + std::size_t{lane} * layout().local_bytes; }
+  // Every tag that a register or local memory may hold, and more: those of registers without any are stale.
+  std::span<const Tag> register_tags() const { return tag_storage_; }
+  std::span<const Tag> all_local_tags() { return {local_.tags(), local_.size()}; }
   Tag* local_tags(unsigned lane) { return local_.tags() + std::size_t{lane} * layout().local_bytes; }
   // `value_key`: as Access::value_key.
   void observe(AccessKind kind, ptx::Space space, const Op<D>& op, std::uint32_t mask, unsigned size,

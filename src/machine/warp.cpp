@@ -116,6 +116,18 @@ bool Warp<D>::bit_op(BitMeaning op, unsigned width, unsigned d_width, const Word
 template <class D>
 void Warp<D>::write_reals(Format format, Slot slot, unsigned parts, const Real* reals) {
   const unsigned size = domain::byte_size(format), width = std::max(2u, size * parts);
+  if constexpr (D::kHasTags) {
+    bool is_abstract = parts == 1 && format == Format::F32;
+    for_lanes(mask_, [&](unsigned lane) { is_abstract = is_abstract && reals[lane].id >= domain::kFirstValue; });
+    if (is_abstract) {
+      materialise(slot, width);
+      for_lanes(mask_, [&](unsigned lane) {
+        std::memset(regs_ + slot + lane * width, 0, 4);
+        for (unsigned i = 0; i < 4; ++i) tags_[slot + lane * width + i] = domain::make_tag(reals[lane].id, i);
+      });
+      return;
+    }
+  }
   Word words[kLanes];
   for_lanes(mask_, [&](unsigned lane) {
     for (unsigned part = 0; part < parts; ++part) {

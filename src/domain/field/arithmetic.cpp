@@ -181,6 +181,23 @@ ValueId Worker::mul(Format f, ValueId a, ValueId b) {
   return id;
 }
 
+ValueId Worker::fma(Format f, ValueId a, ValueId b, ValueId c) {
+  const Value &x = peek(a), &y = peek(b), &z = peek(c);
+  const bool is_fast = ((x.kind | y.kind | z.kind) & ~kFastKinds) == 0;
+  if (!is_fast || (is_constant(x) && is_constant(y))) return add(f, mul(f, a, b), c);
+  Sign s = sign_of_product(x.sign(), y.sign());
+  if (s == Sign::Unknown && equal(a, b)) s = Sign::NonNegative;
+  Value product;
+  product.residues = field::mul(shared.modulus, x.residues, y.residues);
+  derive_product(product, x, y, f, s);
+  if (is_constant(x) != is_constant(y)) note_scale(is_constant(x) ? a : b);
+  ValueId id;
+  Value& r = allocate(id);
+  r.residues = field::add(shared.modulus, product.residues, z.residues);
+  derive_sum(r, product, z, f, sign_of_sum(s, z.sign()));
+  return id;
+}
+
 Residues Worker::reciprocal(ValueId id) {
   if (id == kOneId) return shared.modulus.one;
   Inverse& cached = inverses[id % inverses.size()];

@@ -69,7 +69,8 @@ bool is_four_bytes(Format f) { return f == Format::F32 || f == Format::Tf32; }
 }  // namespace
 
 void Field::load(Buffer& buffer, std::uint64_t offset, unsigned count, std::byte* bytes, Tag* tags) {
-  std::memcpy(bytes, buffer.bytes.get() + offset, count);
+  if (count == 4) std::memcpy(bytes, buffer.bytes.get() + offset, 4);
+  else std::memcpy(bytes, buffer.bytes.get() + offset, count);
   bool has_inputs = false;
   for (unsigned k = 0; k < count; ++k) {
     tags[k] = std::atomic_ref(buffer.tags[offset + k]).load(std::memory_order_acquire);
@@ -134,6 +135,16 @@ void Field::store(Buffer& buffer, std::uint64_t offset, unsigned count, const st
 
 Real Field::from_word(Format f, const Word& word) {
   Inner& w = *inner_;
+  if (f == Format::F32) {  // a whole value, as nearly always
+    const Tag first = word.tags[0];
+    const ValueId id = tag_value(first);
+    const bool is_whole = ((word.tags[1] ^ (first + 1)) | (word.tags[2] ^ (first + 2)) | (word.tags[3] ^ (first + 3)) |
+                           tag_byte(first)) == 0;
+    if (is_whole && id >= kFirstValue && w.format_of(id) == f) {
+      w.fresh = kNoValue;
+      return {id};
+    }
+  }
   const unsigned size = byte_size(f);
   unsigned tagged = 0;
   for (unsigned k = 0; k < size; ++k) tagged |= (word.tags[k] != 0 ? 1U : 0U) << k;

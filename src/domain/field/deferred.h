@@ -52,6 +52,7 @@ class Deferred {
   explicit Deferred(Arena& arena) : arena_(&arena) {}
 
   void clear();
+  bool is_empty() const { return used_steps_ == 0 && used_panels_ == 0; }
   // The panel with these ids, rows of `k`.
   std::uint32_t panel(std::span<const ValueId> ids, std::uint32_t rows, std::uint32_t k);
   // The panel that registers with these tags held when last seen, or kNone; `note` says which. One warp multiplies a

@@ -32,6 +32,7 @@ class Elements {
   explicit Elements(const Modulus& modulus) : modulus_(&modulus) {}
 
   void clear();
+  bool is_empty() const { return pieces_.empty() && sets_.empty(); }
   // Adds the elements that are not in the set yet.
   void add(ElementSet& set, std::span<const Element> elements);
   void add(ElementSet& set, const ElementSet& other);

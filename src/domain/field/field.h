@@ -259,6 +259,13 @@ class Field {
                bool is_saturating);
   void begin_unit();
   void end_unit();
+  // Whether a unit's values take so much room that those which nothing refers to any more should be given up, and this
+  // unit's are such that they can be.
+  bool wants_room() const;
+  // Gives up the unit's values but for those with a byte in `roots`, and what they are made of. Ids are then handed out
+  // again: `generation` tells the values of one name apart, over the unit; it is 0 for values that are never given up.
+  void keep_only(std::span<const std::span<const Tag>> roots);
+  std::uint32_t generation(ValueId id) const;
   bool faulted() const { return fault_->code != nullptr; }
   Fault take_fault() { return std::exchange(*fault_, Fault{}); }
   void fault(const Code& code, std::string text);

@@ -191,6 +191,10 @@ Real Field::fma(Format f, Real a, Real b, Real c, FloatMode mode) {
   if (c.is_concrete() && w.classify(f, c.bits) == Class::Zero) return mul(f, a, b, mode);
   // The product without its rounding, then the sum with the operation's.
   Real product;
+  if (!a.is_concrete() && !b.is_concrete() && !c.is_concrete()) {
+    const bool is_fixed = field::is_fixed(w, a) || field::is_fixed(w, b) || field::is_fixed(w, c);
+    if (!is_fixed && w.log_targets.empty()) return w.finish(f, w.fma(f, a.id, b.id, c.id), mode);
+  }
   if (both_concrete(a, b)) {
     const bool has_zero = to_double(f, a.bits) == 0 || to_double(f, b.bits) == 0;
     if (has_zero || is_special(f, a.bits) || is_special(f, b.bits)) {

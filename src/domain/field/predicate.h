@@ -27,6 +27,7 @@ class Predicates {
   explicit Predicates(const Modulus& modulus) : modulus_(&modulus) { clear(); }
 
   void clear();
+  bool is_empty() const { return nodes_.size() <= 2; }
   // `above` and `below` are the values of the class's two variables.
   Id atom(std::uint32_t class_index, Relation relation, const Residues& above, const Residues& below);
   // A bit of the input by its name, which must be below 2^63; `value` is asked for when it is new.

@@ -3,6 +3,7 @@
 // fixed table of atomic pointers, so that every thread can read every value without a lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -134,6 +135,14 @@ class Cursor {
   }
   void rewind() {
     chunk_ = 0;
+    next_ = end_ = 0;
+  }
+  std::size_t filled() const { return chunk_; }  // chunks that hold values
+  // Fills the chunks for which `is_needed` is false anew.
+  template <class IsNeeded>
+  void recycle(IsNeeded&& is_needed) {
+    const auto end = chunks_.begin() + static_cast<std::ptrdiff_t>(chunk_);
+    chunk_ = static_cast<std::size_t>(std::stable_partition(chunks_.begin(), end, is_needed) - chunks_.begin());
     next_ = end_ = 0;
   }
 

@@ -156,6 +156,8 @@ void Field::note_address() { inner_->facts.saw_address = true; }
 void Field::begin_unit() {
   Inner& w = *inner_;
   w.temporary.rewind();
+  w.roomy_chunks = field::kRoomyChunks;
+  w.generation = 0;
   w.kept.clear();
   w.most_atoms = std::max(w.most_atoms, w.facts.atoms);
   w.most_exponential_atoms = std::max(w.most_exponential_atoms, w.facts.exponential_atoms);
@@ -175,5 +177,58 @@ void Field::begin_unit() {
 }
 
 void Field::end_unit() { begin_unit(); }
+
+bool Field::wants_room() const {
+  const Inner& w = *inner_;
+  return w.temporary.filled() >= w.roomy_chunks && w.is_plain_unit();
+}
+
+void Field::keep_only(std::span<const std::span<const Tag>> roots) {
+  Inner& w = *inner_;
+  field::Arena& arena = w.shared.arena;
+  std::unordered_set<std::uint32_t> needed;  // chunks
+  std::vector<ValueId> parts;
+  std::unordered_set<ValueId> seen_parts;
+  ValueId last = kNoValue;
+  const auto reach = [&](ValueId id) {
+    if (id < kFirstValue || id == last || !arena.is_temporary(id)) return;
+    last = id;
+    needed.insert(id >> field::Arena::kChunkBits);
+    const field::Value& v = arena.at(id);
+    switch (v.raw_kind()) {
+      case field::Kind::Plain:
+      case field::Kind::Constant:
+      case field::Kind::Fixed:
+      case field::Kind::Undefined:
+      case field::Kind::Poison:
+        return;
+      case field::Kind::Log:
+        parts.push_back(v.key_of_denominator);
+        [[fallthrough]];
+      default:
+        parts.push_back(v.aux);
+    }
+  };
+  for (const std::span<const Tag> tags : roots) {
+    for (const Tag tag : tags) reach(tag_value(tag));
+  }
+  while (!parts.empty()) {
+    const ValueId id = parts.back();
+    parts.pop_back();
+    if (seen_parts.insert(id).second) reach(id);
+  }
+  w.temporary.recycle([&](std::uint32_t chunk) { return needed.contains(chunk); });
+  w.roomy_chunks = std::max(field::kRoomyChunks, 2 * w.temporary.filled());
+  w.kept.clear();
+  w.pair_memo.assign(w.pair_memo.size(), {});
+  w.inverses.fill({});
+  w.noted_scales.fill(kNoValue);
+  w.fresh = kNoValue;
+  ++w.generation;
+}
+
+std::uint32_t Field::generation(ValueId id) const {
+  return id >= kFirstValue && inner_->shared.arena.is_temporary(id) ? inner_->generation : 0;
+}
 
 }  // namespace plumb::domain

@@ -24,6 +24,8 @@ using Real = Field::Real;
 // What concrete bits are, when they meet an abstract value.
 enum class Class : std::uint8_t { Zero, Finite, Infinite, NegativeInfinite, NotANumber };
 
+inline constexpr std::size_t kRoomyChunks = 32;
+
 struct Worker {
   explicit Worker(Shared& context);
 
@@ -51,11 +53,17 @@ struct Worker {
   Real finish(Format f, ValueId id, FloatMode mode, bool is_rounding = true);
   ValueId keep(ValueId id);  // the permanent copy of a value
   void raise(const Code& code, std::string text);
+  // Nothing but the values themselves refers to values of this unit, or only what may be forgotten.
+  bool is_plain_unit() const {
+    return pairs.empty() && scalings.empty() && word_bits.empty() && log_targets.empty() && log_bases.empty() &&
+           rescaled.empty() && deferred.is_empty() && predicates.is_empty() && elements.is_empty();
+  }
 
   // --- algebra (arithmetic.cpp)
   ValueId add(Format f, ValueId a, ValueId b);
   ValueId sub(Format f, ValueId a, ValueId b);
   ValueId mul(Format f, ValueId a, ValueId b);
+  ValueId fma(Format f, ValueId a, ValueId b, ValueId c);  // a * b + c, the product unrounded
   ValueId div(Format f, ValueId a, ValueId b);
   ValueId div_by(Format f, ValueId a, ValueId b, FloatMode mode);  // as an instruction does it
   ValueId neg(Format f, ValueId a);
@@ -110,8 +118,10 @@ struct Worker {
   Fault fault;
   Ieee ieee;
   Cursor temporary, permanent;
-  ValueId fresh = kNoValue;    // the last value made by the running operation
-  ValueId scratch = kNoValue;  // what is handed out when the arena is full
+  ValueId fresh = kNoValue;                 // the last value made by the running operation
+  ValueId scratch = kNoValue;               // what is handed out when the arena is full
+  std::size_t roomy_chunks = kRoomyChunks;  // temporary ones that a unit may fill before it looks for dead values
+  std::uint32_t generation = 0;             // see Field::generation
 
   struct Literal {
     std::uint64_t bits = 0;

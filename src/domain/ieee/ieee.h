@@ -168,6 +168,7 @@ class Ieee {
 
   void begin_unit() {}
   void end_unit() {}
+  static constexpr bool wants_room() { return false; }
   bool faulted() const { return fault_.code != nullptr; }
   Fault take_fault() { return std::exchange(fault_, Fault{}); }
   void fault(const Code& code, std::string text) {

@@ -69,7 +69,7 @@ bool update(WarpRun<D>& w, const Op<D>& op, const Shape& shape, Space space, std
     auto& locks = w.cta().run_shared().atomics;
     lock = std::unique_lock(locks[(address >> 4) % locks.size()]);
   }
-  TaggedBytes bytes;
+  TaggedBytes bytes = {};
   if (shape.is_remote(space) ? !w.load_cluster(address, size, lane, bytes)
                              : !w.load(space, address, size, lane, bytes)) {
     return false;
@@ -128,7 +128,7 @@ constexpr unsigned kWide = 16;
 // One lane's 128-bit register: two planes of 64 bits.
 template <class D>
 TaggedBytes wide_value(WarpRun<D>& w, Slot slot, unsigned lane) {
-  TaggedBytes out;
+  TaggedBytes out = {};
   for (unsigned half = 0; half < 2; ++half) {
     const domain::Word word = w.word(slot + half * 8 * kLanes, 8, lane);
     std::memcpy(out.bytes + 8 * half, &word.bits, 8);
@@ -174,7 +174,7 @@ void step_wide(Warp<D>& warp, const Op<D>& op) {
   std::uint32_t by_space[8] = {};
   for_lanes(w.mask(), [&](unsigned lane) {
     Space space = shape.space;
-    TaggedBytes bytes;
+    TaggedBytes bytes = {};
     if (w.is_stopped() || !resolve(w, space, address[lane], lane)) return;
     by_space[static_cast<unsigned>(space)] |= 1u << lane;
     if (!update_wide(w, op, shape, space, address[lane], lane, bytes)) return;

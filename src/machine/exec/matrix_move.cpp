@@ -94,7 +94,7 @@ void step_load(Warp<D>& warp, const Op<D>& op) {
   if (!row_addresses(w, op, shape, address)) return;
   Tile tiles[4];
   for (unsigned row = 0; row < kRows * shape.tiles; ++row) {
-    TaggedBytes loaded;
+    TaggedBytes loaded = {};
     if (!w.load(Space::shared, address[row], kRowBytes, row, loaded)) return;
     std::memcpy(tiles[row / kRows].bytes[row % kRows], loaded.bytes, kRowBytes);
     if constexpr (D::kHasTags) std::memcpy(tiles[row / kRows].tags[row % kRows], loaded.tags, sizeof(Tile::tags[0]));
@@ -117,7 +117,7 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
     Tile tile;
     from_registers(w, tile, shape.is_transposed, w.listed(op, i));
     for (unsigned row = 0; row < kRows; ++row) {
-      TaggedBytes stored;
+      TaggedBytes stored = {};
       std::memcpy(stored.bytes, tile.bytes[row], kRowBytes);
       std::memcpy(stored.tags, tile.tags[row], sizeof tile.tags[row]);
       if (!w.store(Space::shared, address[i * kRows + row], kRowBytes, i * kRows + row, stored)) return;

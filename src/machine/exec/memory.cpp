@@ -114,11 +114,33 @@ bool write_extended(WarpRun<D>& w, const TaggedBytes* loaded, unsigned begin, un
   return true;
 }
 
+// The commonest case of the next.
+template <class D>
+bool write_four_bytes(WarpRun<D>& w, const TaggedBytes* loaded, unsigned begin, Slot slot) {
+  domain::Tag any = 0;
+  for_lanes(w.mask(), [&](unsigned lane) {
+    const domain::Tag* tags = loaded[lane].tags + begin;
+    any |= tags[0] | tags[1] | tags[2] | tags[3];
+  });
+  if (any != 0) {
+    domain::Tag* tags = w.writable_tags(slot, 4);
+    for_lanes(w.mask(),
+              [&](unsigned lane) { std::memcpy(tags + lane * 4, loaded[lane].tags + begin, 4 * sizeof *tags); });
+  }
+  auto* out = w.template lanes<std::uint32_t>(slot);
+  for_lanes(w.mask(), [&](unsigned lane) { std::memcpy(&out[lane], loaded[lane].bytes + begin, 4); });
+  if (any == 0) w.wrote_plain(slot, 4);
+  return true;
+}
+
 template <class D>
 bool write_element(WarpRun<D>& w, const Shape& shape, const TaggedBytes* loaded, unsigned element, Slot slot) {
   const unsigned size = shape.size, begin = element * size, width = shape.widths[element];
   std::byte* out = reinterpret_cast<std::byte*>(w.template lanes<std::uint64_t>(slot));
   bool any = false;
+  if constexpr (D::kHasTags) {
+    if (size == 4 && width == 4) return write_four_bytes(w, loaded, begin, slot);
+  }
   if constexpr (D::kHasTags) {
     for_lanes(w.mask(), [&](unsigned lane) {
       for (unsigned i = begin; i < begin + size; ++i) any |= loaded[lane].tags[i] != 0;
@@ -165,7 +187,7 @@ void load_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t 
 
 template <class D>
 void store_any(WarpRun<D>& w, const Op<D>& op, const Shape& shape, std::uint64_t (&address)[kLanes]) {
-  TaggedBytes stored[kLanes];
+  TaggedBytes stored[kLanes] = {};
   for (unsigned i = 0; i < shape.count; ++i) {
     const Slot slot = w.listed(op, i);
     for_lanes(w.mask(), [&](unsigned lane) {
@@ -244,7 +266,7 @@ template <class D>
 void step_load_uniform(Warp<D>& warp, const Op<D>& op) {
   auto& w = static_cast<WarpRun<D>&>(warp);
   const Shape shape = Shape::unpack(op.aux);
-  TaggedBytes loaded;
+  TaggedBytes loaded = {};
   if (!w.load(shape.space, op.imm, shape.size, static_cast<unsigned>(std::countr_zero(w.mask())), loaded)) return;
   std::uint64_t bits = 0;
   std::memcpy(&bits, loaded.bytes, sizeof bits);
@@ -306,7 +328,7 @@ void step_store_plain(Warp<D>& warp, const Op<D>& op) {
   for_lanes(w.mask(), [&](unsigned lane) {
     T values[Count];
     for (unsigned i = 0; i < Count; ++i) values[i] = in[i][lane];
-    TaggedBytes stored;
+    TaggedBytes stored = {};
     std::memcpy(stored.bytes, values, kTotal);
     keys[lane] = value_key(w.dom(), stored, kTotal, false);
   });
@@ -424,7 +446,7 @@ void step_discard(Warp<D>& warp, const Op<D>& op) {
   auto& w = static_cast<WarpRun<D>&>(warp);
   std::uint64_t address[kLanes];
   if (!w.addresses(op, op.aux, address)) return;
-  TaggedBytes nothing;
+  TaggedBytes nothing = {};
   std::fill_n(nothing.bytes, kMaxAccess, std::byte{0xcd});
   std::fill_n(nothing.tags, kMaxAccess, domain::kUndefinedTag);
   for_lanes(w.mask(), [&](unsigned lane) {

@@ -66,7 +66,7 @@ void replace_field(WarpRun<D>& w, const Replacement& what, Space space, std::uin
     return w.fault(kTensorMap, w.thread_name(lane) + " replaces a field of a tensor map: " + loss);
   }
   const auto touched = bytes_of(what.field, what.ordinal);
-  TaggedBytes parts[kTensorMapBytes / kPart];
+  TaggedBytes parts[kTensorMapBytes / kPart] = {};
   TensorMapImage image;
   for (unsigned at = 0; at < kTensorMapBytes; at += kPart) {
     TaggedBytes& part = parts[at / kPart];
@@ -82,7 +82,7 @@ void replace_field(WarpRun<D>& w, const Replacement& what, Space space, std::uin
   replace(image, what.field, what.ordinal, value);
   for (unsigned at = 0; at < kTensorMapBytes; ++at) {
     if (!touched[at]) continue;
-    TaggedBytes out;
+    TaggedBytes out = {};
     out.bytes[0] = image[at];
     if (!w.store(space, address + at, 1, lane, out)) return;
   }
@@ -152,7 +152,7 @@ void step_copy_map(Warp<D>& warp, const Op<D>& op) {
   if (!is_map_aligned(w, Space::global, to[first], first, "writes a tensor map to")) return;
   if (!is_map_aligned(w, Space::shared, from[first], first, "reads a tensor map from")) return;
   for (unsigned at = 0; at < kTensorMapBytes; at += kPart) {
-    TaggedBytes part;
+    TaggedBytes part = {};
     if (!w.load(Space::shared, from[first] + at, kPart, first, part)) return;
     if (!w.store(Space::global, to[first] + at, kPart, first, part)) return;
   }
@@ -171,7 +171,7 @@ std::optional<TensorMapImage> load_tensor_map(WarpRun<D>& w, Space space, std::u
   if (!is_map_aligned(w, space, address, lane, "reads a tensor map from")) return std::nullopt;
   TensorMapImage image;
   for (unsigned at = 0; at < kTensorMapBytes; at += kPart) {
-    TaggedBytes part;
+    TaggedBytes part = {};
     if (!w.load(space, address + at, kPart, lane, part)) return std::nullopt;
     // The driver's notes, and what follows them, are not read.
     const bool is_read = at < kTensorMapBytes / 2;

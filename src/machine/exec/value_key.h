@@ -55,6 +55,7 @@ std::uint64_t value_key(D& dom, const TaggedBytes& stored, unsigned size, bool b
       const domain::ValueId id = domain::tag_value(tag);
       if (!by_value || id < domain::kFirstValue) {
         key = mixed(key, tag);
+        if (const std::uint32_t generation = dom.generation(id); generation != 0) key = mixed(key, generation);
         continue;
       }
       key = mixed(key, domain::tag_byte(tag));

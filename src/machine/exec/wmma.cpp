@@ -179,7 +179,7 @@ void step_load(Warp<D>& warp, const Op<D>& op) {
   domain::Word words[16][kLanes] = {};
   for_pieces(move, base, stride, [&](std::uint64_t(&address)[kLanes], unsigned reg, unsigned piece) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-      TaggedBytes loaded;
+      TaggedBytes loaded = {};
       if (!w.load(move.space, address[lane], size, lane, loaded)) return false;
       std::memcpy(reinterpret_cast<std::byte*>(&words[reg][lane].bits) + piece * size, loaded.bytes, size);
       if constexpr (D::kHasTags) std::copy_n(loaded.tags, size, words[reg][lane].tags + piece * size);
@@ -201,7 +201,7 @@ void step_store(Warp<D>& warp, const Op<D>& op) {
   for_pieces(move, base, stride, [&](std::uint64_t(&address)[kLanes], unsigned reg, unsigned piece) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const domain::Word word = w.word(w.listed(op, reg), move.width(), lane);
-      TaggedBytes stored;
+      TaggedBytes stored = {};
       std::memcpy(stored.bytes, reinterpret_cast<const std::byte*>(&word.bits) + piece * size, size);
       std::copy_n(word.tags + piece * size, size, stored.tags);
       if (!w.store(move.space, address[lane], size, lane, stored)) return false;
