@@ -132,8 +132,10 @@ void store_sums(Cluster<D>& cluster, const Tcgen05Product& product, unsigned ind
         for (unsigned i = 0; i < count; ++i) {
           const auto bits = static_cast<std::uint32_t>(in[i]);
           std::memcpy(out + i * kCellBytes, &bits, kCellBytes);
-          memory.mark_six(lane, column + i, false);
         }
+        // Apart, for the loop above to be fast.
+        const bool had_six = memory.count_six(lane, 1, column, count) != 0;
+        for (unsigned i = 0; had_six && i < count; ++i) memory.mark_six(lane, column + i, false);
       } else {
         for (unsigned i = 0; i < count; ++i) {
           memory.write(lane, column + i, cluster.dom().to_word(accumulator_format(product.spec), in[i]));
