@@ -77,10 +77,11 @@ extern constexpr Code kRegisterPressure{
     "ptx.register-pressure", "more values live at once than a thread has registers",
     "The count is of 32-bit registers at one point of the text; the assembler reorders and may do better or worse. "
     "What does not fit is spilled to local memory. Fewer accumulators or more threads help."};
-extern constexpr Code kSharedSize{"ptx.shared-size", "more static shared memory than a kernel can have",
-                                  "Declared shared variables may take 48 KiB together; for a target with the suffix "
-                                  "`a`, as much as a block can have. More is given at the launch, as dynamic shared "
-                                  "memory: `.extern .shared .align 16 .b8 smem[];`."};
+extern constexpr Code kSharedSize{
+    "ptx.shared-size", "more static shared memory than a kernel can have",
+    "Declared shared variables may take 48 KiB together; for a target with the suffix "
+    "`a` the assembler takes as much as a block can have, but the driver that loads PTX "
+    "refuses it. More is given at the launch, as dynamic shared memory: `.extern .shared .align 16 .b8 smem[];`."};
 
 namespace {
 constexpr const Code* kAll[] = {&kNotText,      &kEmpty,       &kSyntax,       &kTruncated,    &kHeader,

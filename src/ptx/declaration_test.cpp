@@ -41,6 +41,29 @@ std::int64_t integer(const std::string& expression) {
   return module ? module->functions[0].instrs[0].operands[1].integer : -99;
 }
 
+// As ptxas 13.0 decides; a register of such a name gives the machine code of any other register.
+TEST(Declarations, ASpecialRegisterIsHiddenInsideAFunctionAndNotBesideIt) {
+  const auto code_of_item = [](const std::string& item) {
+    Findings findings;
+    load(std::make_shared<Source>("t.ptx", ".version 8.8\n.target sm_90a\n.address_size 64\n" + item), findings);
+    return findings.empty() ? "" : std::string(findings.list()[0].code->id);
+  };
+  for (const std::string name : {"%tid", "%laneid", "%clock64", "%pm3", "%envreg5", "%cluster_ctaid"}) {
+    EXPECT_EQ(code_of(".reg .b32 " + name + "; mov.b32 " + name + ", 7; mov.b32 %r0, " + name + ";"), "") << name;
+    EXPECT_EQ(code_of(".shared .b32 " + name + ";"), "") << name;
+    EXPECT_EQ(code_of_item(".entry k(.param .b32 " + name + ") { ret; }"), "") << name;
+    EXPECT_EQ(code_of_item(".global .b32 " + name + ";"), "ptx.redeclared") << name;
+    EXPECT_EQ(code_of_item(".func " + name + "() { ret; }"), "ptx.redeclared") << name;
+    EXPECT_EQ(code_of_item(".entry " + name + "() { ret; }"), "ptx.redeclared") << name;
+  }
+  EXPECT_EQ(code_of("WARP_SZ:"), "ptx.redeclared");
+  EXPECT_EQ(code_of_item(".func WARP_SZ() { ret; }"), "ptx.redeclared");
+  EXPECT_EQ(code_of_item(".entry k(.param .b32 WARP_SZ) { ret; }"), "ptx.redeclared");
+  const auto module = read("", ".reg .b32 %laneid;\nmov.b32 %laneid, 7;\nmov.b32 %r0, %laneid;");
+  ASSERT_TRUE(module);
+  EXPECT_EQ(module->functions[0].instrs[1].operands[1].kind, Operand::Kind::Reg);
+}
+
 TEST(Declarations, IntegerExpressionsAreComputedInSixtyFourBits) {
   EXPECT_EQ(integer("1+2*3"), 7);
   EXPECT_EQ(integer("(1+2)*3"), 9);

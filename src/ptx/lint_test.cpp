@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "ptx/codes.h"
 
 namespace plumb::ptx {
 namespace {
@@ -153,6 +154,25 @@ TEST(Lint, StaticSharedMemoryBeyondItsLimitIsAnError) {
   EXPECT_FALSE(with("sm_90a", "232448").findings.has_error());
   EXPECT_TRUE(with("sm_90a", "232449").findings.has_error());
   EXPECT_TRUE(with("sm_120a", "101377").findings.has_error());
+}
+
+TEST(Lint, StaticSharedMemoryThatTheAssemblerTakesAndTheDriverRefusesIsAWarning) {
+  const auto shared_size = [](const char* target, const char* size) {
+    const Advice all = advice(std::string(".version 8.8\n.target ") + target +
+                              "\n.address_size 64\n.extern .shared .b8 dyn[];\n" + ".shared .align 16 .b8 s[" + size +
+                              "];\n.visible .entry k()\n{\nst.shared.b8 [s], 1;\nst.shared.b8 [dyn], 1;\nret;\n}\n");
+    std::vector<std::pair<Severity, std::uint32_t>> out;
+    for (const Finding& one : all.findings.list()) {
+      if (one.code == &kSharedSize) out.emplace_back(one.severity, one.place.source->locate(one.place.span.begin).line);
+    }
+    return out;
+  };
+  using Said = std::vector<std::pair<Severity, std::uint32_t>>;
+  for (const char* target : {"sm_90a", "sm_100a", "sm_120a"}) {
+    EXPECT_EQ(shared_size(target, "49152"), Said{}) << target;
+    EXPECT_EQ(shared_size(target, "49153"), (Said{{Severity::Warning, 6}})) << target;
+  }
+  EXPECT_EQ(shared_size("sm_90", "49153"), (Said{{Severity::Error, 6}}));
 }
 
 TEST(Lint, CorpusFilesGiveNoErrorAndNameOnlyRegistersThatAreUnwritten) {

@@ -95,6 +95,9 @@ constexpr Mistake kMistakes[] = {
     {"mov.u32 %r0, %threadIdx.x;", "ptx.undeclared", "that is `%tid.x`"},
     {"call foo, (%r0);", "ptx.undeclared", "`foo` is not declared"},
     {".reg .b32 %r<4>;", "ptx.redeclared", "declared twice"},
+    {"{ .reg .b32 %tid; mov.u32 %r0, %tid.x; }", "ptx.syntax", "hides the special register"},
+    {".reg .b32 WARP_SZ;", "ptx.redeclared", "is a special register's name"},
+    {".reg .b32 WARP_SZ<4>;", "ptx.redeclared", "is a special register's name"},
     // punctuation and grammar
     {"bra DONE", "ptx.syntax", "`;` is missing at the end of the instruction"},
     {".reg .b32 %q\nmov.b32 %q, 1;", "ptx.syntax", "`;` is missing at the end of the declaration"},

@@ -10,6 +10,7 @@
 #include "ptx/isa/table.h"
 #include "ptx/nearest.h"
 #include "ptx/parser.h"
+#include "ptx/special.h"
 #include "ptx/suggest.h"
 
 namespace plumb::ptx {
@@ -65,7 +66,17 @@ bool Parser::label_fits(const PendingLabel& pending, LabelId label) {
          fail(kOperandKind, fmt::format("`{}` names a list, and no place in the code", pending.name), pending.span);
 }
 
+// `WARP_SZ` is a word of the grammar. The other special registers are variables of the module, so that a name inside
+// a function may hide one and a name beside them may not.
+bool Parser::is_free_name(std::string_view name, Span span, bool is_of_module) {
+  if (name == "WARP_SZ" || (is_of_module && find_special(name) != nullptr)) {
+    return fail(kRedeclared, fmt::format("`{}` is a special register's name", name), span);
+  }
+  return true;
+}
+
 bool Parser::declare(std::string_view name, Name entry) {
+  if (!is_free_name(name, entry.span, scopes_.empty())) return false;
   Names& names = scopes_.empty() ? globals_ : scopes_.back().names;
   RegId index = 0;
   // A function's parameters and the names of its body are one scope.
@@ -96,6 +107,7 @@ const Parser::Range* Parser::find_range(const Scope& scope, std::string_view nam
 }
 
 bool Parser::declare_range(const Range& range) {
+  if (!is_free_name(range.prefix, range.span, false)) return false;
   Scope& scope = scopes_.back();
   const auto twice = [&](std::string_view name) {
     return fail(kRedeclared, fmt::format("`{}` is declared twice", name), range.span);
@@ -184,6 +196,7 @@ bool Parser::head() {
   if (!function.is_entry && peek().is_dot("attribute") && !attribute(true)) return false;
   if (!function.is_entry && peek().is('(') && !parameter_list(function.results, true)) return false;
   if (peek().kind != Token::Kind::Word) return unexpected("the function's name");
+  if (!is_free_name(peek().text, peek().span, true)) return false;
   const Token name = take();
   function.name = name.text;
   function.span = name.span;

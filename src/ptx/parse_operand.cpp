@@ -171,6 +171,11 @@ bool Parser::register_operand(const Name& known, Operand& out) {
     if (opcode_.starts_with('v') && has_selector) {
       out.span.end = peek().span.end;
       out.symbol = take().text;
+    } else if (has_selector && find_special(function_->registers[known.index].name) != nullptr) {
+      return fail(kSyntax,
+                  fmt::format("`{}` is a register of this function, which hides the special register and has no parts",
+                              function_->registers[known.index].name),
+                  out.span, "declare the register under another name");
     }
     return true;
   }

@@ -189,6 +189,7 @@ class Parser {
   void open_scope();
   void close_scope();
   void add(Statement::Kind kind, std::uint32_t index, Span span, std::uint32_t count = 0);
+  bool is_free_name(std::string_view name, Span span, bool is_of_module);
   bool declare(std::string_view name, Name entry);
   bool declare_range(const Range& range);
   bool one_register(Type type, unsigned lanes, Span span);
