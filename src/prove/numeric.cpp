@@ -83,11 +83,28 @@ void compare_integers(const domain::Buffer& a, const domain::Buffer& b, unsigned
   }
 }
 
+double value_at(Format format, const domain::Buffer& buffer, std::uint64_t element) {
+  return decode(format, buffer.bytes.get() + element * domain::byte_size(format));
+}
+
+// The most by which one element of the source changes, beyond the output's own rounding, where its roundings to narrow
+// formats go the other way.
+double room_of(Format format, const domain::Buffer& source, const domain::Buffer& flipped, std::uint64_t elements) {
+  const double rounding = rounding_of(format);
+  double room = 0;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const double x = value_at(format, source, i), y = value_at(format, flipped, i);
+    if (std::isfinite(x) && std::isfinite(y)) room = std::max(room, std::abs(x - y) - rounding * std::abs(x));
+  }
+  return room;
+}
+
 // The sides agree on which elements leave the format's range, but for some where rounding decides.
+// `room` is what the source's own roundings leave open.
 void compare_floats(Format format, const domain::Buffer& a, const domain::Buffer& b, const task::BoundArg& arg,
-                    const task::Tolerance& tolerance, NumericResult& result) {
+                    const task::Tolerance& tolerance, double room, NumericResult& result) {
   const auto value_of = [&](const domain::Buffer& buffer, std::uint64_t element) {
-    return decode(format, buffer.bytes.get() + element * domain::byte_size(format));
+    return value_at(format, buffer, element);
   };
   const double rounding = rounding_of(format);
   double largest = 0;
@@ -108,7 +125,7 @@ void compare_floats(Format format, const domain::Buffer& a, const domain::Buffer
     if (overflows && !is_range) continue;
     const double number = is_range && std::isfinite(y) ? y : x;  // the one that is finite
     const double magnitude = is_range ? std::abs(number) : std::max(std::abs(x), std::abs(y));
-    const double allowed = relative * magnitude + 0.25 * rounding * largest + tolerance.absolute;
+    const double allowed = relative * magnitude + 0.25 * rounding * largest + tolerance.absolute + room;
     if (!is_range && std::abs(x - y) <= allowed) continue;
     const bool is_edge = overflows && is_range && is_at_the_edge(format, number, x + y, allowed);
     (is_edge ? edge : result.differences).push_back({arg.name, i, x, y, is_range});
@@ -117,6 +134,23 @@ void compare_floats(Format format, const domain::Buffer& a, const domain::Buffer
   if (edge.size() * kEdgeShare <= beyond) return;
   edge.resize(std::min(edge.size(), kMostDifferences - result.differences.size()));
   result.differences.insert(result.differences.end(), edge.begin(), edge.end());
+}
+
+// `flipped`, where it is given, is what the source leaves with its roundings the other way.
+void compare_outputs(const Setup& setup, const task::Task& task, domain::Memory& spec, domain::Memory& candidate,
+                     domain::Memory* flipped, NumericResult& result) {
+  for (const task::BoundArg& arg : setup.bound.args) {
+    if (!arg.is_tensor || arg.role == task::Role::In) continue;
+    const std::optional<Format> format = float_format(arg.type);
+    const std::string_view name = arg.name;
+    const domain::Buffer &a = *spec.find(name), &b = *candidate.find(name);
+    if (!format) {
+      compare_integers(a, b, task::element_bytes(arg.type), result);
+      continue;
+    }
+    const double room = flipped != nullptr ? room_of(*format, a, *flipped->find(name), arg.elements) : 0;
+    compare_floats(*format, a, b, arg, task.tolerance, room, result);
+  }
 }
 
 }  // namespace
@@ -139,29 +173,25 @@ NumericResult run_numeric(const Setup& setup, const task::Task& task, const Cand
     options.step_budget = step_budget;
     return program->run(launch, pointers(domains), memory, options).stop;
   };
-  if (spec.ptx != nullptr) {
-    result.spec_stop = run_ptx(*spec.ptx, spec_setup, *first);
-  } else {
+  const auto run_source = [&](domain::Memory& memory, bool flips) {
     triton::Options options;
     options.workers = workers;
     options.step_budget = step_budget;
-    const triton::Call call = make_call(spec_setup, *spec.kernel, *first, findings);
-    result.spec_stop = spec.kernel->evaluate(call, pointers(domains), *first, options).stop;
-  }
+    options.flips_roundings = flips;
+    const triton::Call call = make_call(spec_setup, *spec.kernel, memory, findings);
+    return spec.kernel->evaluate(call, pointers(domains), memory, options).stop;
+  };
+  result.spec_stop = spec.ptx != nullptr ? run_ptx(*spec.ptx, spec_setup, *first) : run_source(*first, false);
   if (result.spec_stop || findings.has_error()) return result;
   result.candidate_stop = run_ptx(candidate, setup, *other);
   if (result.candidate_stop || findings.has_error()) return result;
-  for (const task::BoundArg& arg : setup.bound.args) {
-    if (!arg.is_tensor || arg.role == task::Role::In) continue;
-    const std::optional<Format> format = float_format(arg.type);
-    const domain::Buffer* a = first->find(std::string_view(arg.name));
-    const domain::Buffer* b = other->find(std::string_view(arg.name));
-    if (!format) {
-      compare_integers(*a, *b, task::element_bytes(arg.type), result);
-      continue;
-    }
-    compare_floats(*format, *a, *b, arg, task.tolerance, result);
-  }
+  compare_outputs(setup, task, *first, *other, nullptr, result);
+  if (result.differences.empty() || spec.kernel == nullptr) return result;
+  // The second look costs another run of the source, and is seldom needed.
+  const std::unique_ptr<domain::Memory> flipped = make_memory(spec_setup, findings);
+  if (!flipped || run_source(*flipped, true)) return result;
+  result.differences.clear();
+  compare_outputs(setup, task, *first, *other, flipped.get(), result);
   return result;
 }
 

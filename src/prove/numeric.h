@@ -27,8 +27,10 @@ struct NumericResult {
 };
 
 // `setup.data` is Integers or Normal. Differences smaller than the output format's rounding and the task's tolerance
-// allow are none; so are those of numbers of a tensor of which the source drives other elements out of the format's
-// range, and an infinity against one of the last finite numbers, where that is one in many.
+// allow are none, nor are those that the source's own roundings to narrow formats leave open: two legal orders of one
+// sum may round to two neighbours, and what follows carries that on; so are those of numbers of a tensor of which the
+// source drives other elements out of the format's range, and an infinity against one of the last finite numbers, where
+// that is one in many.
 NumericResult run_numeric(const Setup& setup, const task::Task& task, const Candidate& candidate, const Spec& spec,
                           unsigned workers, std::uint64_t step_budget);
 

@@ -50,6 +50,9 @@ struct Options {
   std::uint64_t last_program = ~0ULL;
   std::uint64_t step_budget = 1ULL << 40;                               // element operations
   std::function<bool(std::uint64_t done, std::uint64_t all)> progress;  // false cancels
+  // In IEEE arithmetic: casts to a narrower format that round, and tf32 operands, take the other of the two neighbours.
+  // What becomes of an output then is what the source's own roundings leave open.
+  bool flips_roundings = false;
 };
 
 struct Result {

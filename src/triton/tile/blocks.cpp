@@ -175,6 +175,15 @@ std::int64_t known_integer(Context<D>& context, const Block<D>& block, const cha
 
 namespace {
 
+// Where the evaluation asks for it, the roundings of a cast go the other way.
+template <class D>
+void flip(Context<D>& context, const Block<D>& from, Block<D>& out) {
+  if constexpr (std::is_same_v<D, domain::Ieee>) {
+    if (!context.run.options.flips_roundings) return;
+    flip_row(format(out.type.element), format(from.type.element), from.size(), from.reals.data(), out.reals.data());
+  }
+}
+
 template <class D>
 void real_to_real(Context<D>& context, const Block<D>& from, Block<D>& out, domain::Round round) {
   const DType source = from.type.element, target = out.type.element;
@@ -190,15 +199,19 @@ void real_to_real(Context<D>& context, const Block<D>& from, Block<D>& out, doma
       const auto single = context.domain.convert(Format::F32, format(source), from.reals[i], FloatMode{});
       out.reals[i] = context.domain.convert(format(target), Format::F32, single, mode);
     }
+    flip(context, from, out);
     return;
   }
   if constexpr (std::is_same_v<D, domain::Ieee>) {
     const bool is_plain = round == domain::Round::Rn && !is_fp8(target);
-    if (is_plain && convert_row(format(target), format(source), size, from.reals.data(), out.reals.data())) return;
+    if (is_plain && convert_row(format(target), format(source), size, from.reals.data(), out.reals.data())) {
+      return flip(context, from, out);
+    }
   }
   for (std::size_t i = 0; i < size; ++i) {
     out.reals[i] = context.domain.convert(format(target), format(source), from.reals[i], mode);
   }
+  flip(context, from, out);
 }
 
 template <class D>

@@ -2,6 +2,7 @@
 #include "triton/tile/ieee_rows.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -139,6 +140,20 @@ bool convert_row(Format to, Format from, std::size_t n, const Real* in, Real* ou
   if (to == Format::BF16 && from == Format::F32) return bf16_from_f32(d, n, in, out), true;
   if (to == Format::F16 && from == Format::F32) return f16_from_f32(d, n, in, out), true;
   return false;
+}
+
+void flip_row(Format to, Format from, std::size_t n, const Real* in, Real* out) {
+  constexpr Real kTf32Step = Real{1} << 13;
+  const Real step = to == Format::Tf32 ? kTf32Step : 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double exact = domain::ieee::to_double(from, in[i]), rounded = domain::ieee::to_double(to, out[i]);
+    if (!std::isfinite(exact) || !std::isfinite(rounded) || exact == rounded) continue;
+    // Nothing is smaller than zero: a number rounded to it goes to the smallest one of its sign.
+    const Real sign = std::signbit(exact) ? domain::ieee::sign_bit(to) : 0;
+    const Real magnitude = domain::ieee::magnitude(to, out[i]);
+    const Real other = (std::abs(rounded) > std::abs(exact) ? magnitude - step : magnitude + step) | sign;
+    if (std::isfinite(domain::ieee::to_double(to, other))) out[i] = other;
+  }
 }
 
 void f32_function_row(RealFunction function, std::size_t n, const Real* in, Real* out) {

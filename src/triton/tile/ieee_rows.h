@@ -19,6 +19,11 @@ void f32_row(RealOp op, std::size_t n, const domain::Ieee::Real* a, std::size_t 
 bool convert_row(domain::Format to, domain::Format from, std::size_t n, const domain::Ieee::Real* in,
                  domain::Ieee::Real* out);
 
+// out[i], which is in[i] rounded to a narrower format, becomes the neighbour of in[i] on its other side. Exact and
+// infinite ones stay, and so does what would become infinite.
+void flip_row(domain::Format to, domain::Format from, std::size_t n, const domain::Ieee::Real* in,
+              domain::Ieee::Real* out);
+
 // out[i] = f(in[i]) on f32.
 enum class RealFunction : std::uint8_t { Exp, Exp2, Abs };
 void f32_function_row(RealFunction function, std::size_t n, const domain::Ieee::Real* in, domain::Ieee::Real* out);

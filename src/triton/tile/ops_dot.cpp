@@ -8,6 +8,7 @@
 #include "triton/tile/arith.h"
 #include "triton/tile/domains.h"
 #include "triton/tile/evaluator.h"
+#include "triton/tile/ieee_rows.h"
 
 namespace plumb::triton {
 
@@ -91,6 +92,11 @@ const typename D::Real* operands(Context<D>& context, const Block<D>& block, For
   cut.reserve(block.reals.size());
   for (const typename D::Real& real : block.reals) {
     cut.push_back(context.domain.convert(Format::Tf32, Format::F32, real, {.round = domain::Round::Rz}));
+  }
+  if constexpr (std::is_same_v<D, domain::Ieee>) {
+    if (context.run.options.flips_roundings) {
+      flip_row(Format::Tf32, Format::F32, cut.size(), block.reals.data(), cut.data());
+    }
   }
   return cut.data();
 }
