@@ -52,7 +52,11 @@ enum class BitOp : std::uint8_t {
   BfeS,
   Bfi,
   Mul,  // the low half
-  Mad   // the low half of a * b, plus c
+  Mad,  // the low half of a * b, plus c
+  MinU,
+  MinS,
+  MaxU,
+  MaxS
 };
 
 // What an integer operation does to words of known bits.

@@ -90,6 +90,44 @@ Word float_result(D& dom, Format format, const Reduction& reduction, const Word&
   return out;
 }
 
+std::optional<domain::BitOp> bit_op(ReduceOp op, bool is_signed) {
+  using domain::BitOp;
+  switch (op) {
+    case ReduceOp::And:
+      return BitOp::And;
+    case ReduceOp::Or:
+      return BitOp::Or;
+    case ReduceOp::Xor:
+      return BitOp::Xor;
+    case ReduceOp::Add:
+      return BitOp::Add;
+    case ReduceOp::Min:
+      return is_signed ? BitOp::MinS : BitOp::MinU;
+    case ReduceOp::Max:
+      return is_signed ? BitOp::MaxS : BitOp::MaxU;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of integers of data, as far as the domain follows them.
+template <class D>
+std::optional<Word> abstract_result(D& dom, const Reduction& reduction, const Word& old, const Word& b, const Word& c,
+                                    ReduceError& error) {
+  if constexpr (D::kHasTags) {
+    const ptx::Type type = reduction.type;
+    const unsigned width = 8 * ptx::byte_size(type);
+    const domain::IntFunction fn = [&](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+      return integer_result(reduction.op, type, x, y, z);
+    };
+    Word out;
+    if (dom.int_op(bit_op(reduction.op, ptx::is_signed(type)), width, width, old, b, c, 0, fn, out)) return out;
+    error = {&kUnmodelled, dom.take_fault().text};
+  }
+  (void)dom, (void)reduction, (void)old, (void)b, (void)c, (void)error;
+  return std::nullopt;
+}
+
 }  // namespace
 
 ReduceOp reduce_op_of(const ptx::Instr& instr) {
@@ -109,17 +147,16 @@ std::optional<Word> reduced(D& dom, const Reduction& reduction, const Word& old,
   if (reduction.op == ReduceOp::Exch) return b;
   const auto format = float_format(reduction.type);
   if (format && reduction.op != ReduceOp::Cas) return float_result(dom, *format, reduction, old, b);
+  bool is_abstract = false;
   for (const Word* word : {&old, &b, &c}) {
     for (unsigned i = 0; i < ptx::byte_size(reduction.type); ++i) {
-      if (word->tags[i] == 0) continue;
-      if (domain::tag_value(word->tags[i]) == domain::kUndefined) {
-        error = {&kUndefined, "an operand was never written"};
-      } else {
-        error = {&kUnmodelled, "an integer operation in memory on the bits of an abstract float"};
-      }
+      is_abstract = is_abstract || word->tags[i] != 0;
+      if (domain::tag_value(word->tags[i]) != domain::kUndefined) continue;
+      error = {&kUndefined, "an operand was never written"};
       return std::nullopt;
     }
   }
+  if (is_abstract) return abstract_result(dom, reduction, old, b, c, error);
   return Word{.bits = integer_result(reduction.op, reduction.type, old.bits, b.bits, c.bits)};
 }
 

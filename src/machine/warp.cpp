@@ -17,6 +17,10 @@ constexpr std::uint64_t low_bytes(unsigned width) {
   return width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * width)) - 1;
 }
 
+// What a register that was never written holds, and what is made of it. Memory that was never written has another tag,
+// so that an output that is not stored is told from one that is stored and means nothing.
+constexpr domain::Tag kUnwrittenRegister = domain::make_tag(domain::kUndefined, 1);
+
 }  // namespace
 
 template <class D>
@@ -48,7 +52,7 @@ domain::Word Warp<D>::word(Slot slot, unsigned width, unsigned lane) const {
       std::memcpy(out.tags, tags_ + slot + lane * width, width * sizeof(Tag));
     } else if (state == RegState::Undefined) {
       out.bits = 0;
-      for (unsigned i = 0; i < width; ++i) out.tags[i] = domain::kUndefinedTag;
+      for (unsigned i = 0; i < width; ++i) out.tags[i] = kUnwrittenRegister;
     }
   }
   return out;
@@ -59,7 +63,7 @@ void Warp<D>::materialise(Slot slot, unsigned width) {
   if constexpr (D::kHasTags) {
     RegState& state = states_[slot >> 6];
     if (state == RegState::Tagged) return;
-    const Tag tag = state == RegState::Undefined ? domain::kUndefinedTag : 0;
+    const Tag tag = state == RegState::Undefined ? kUnwrittenRegister : 0;
     std::fill_n(tags_ + slot, kLanes * width, tag);
     if (tag != 0) std::memset(regs_ + slot, 0, kLanes * width);
     state = RegState::Tagged;
@@ -71,7 +75,7 @@ void Warp<D>::clear_tags(Slot slot, unsigned width) {
   if constexpr (D::kHasTags) {
     if (states_[slot >> 6] == RegState::Undefined) {
       // The lanes of mask() already hold their new bits; only the others are blanked.
-      std::fill_n(tags_ + slot, kLanes * width, domain::kUndefinedTag);
+      std::fill_n(tags_ + slot, kLanes * width, kUnwrittenRegister);
       for_lanes(~mask_, [&](unsigned lane) { std::memset(regs_ + slot + lane * width, 0, width); });
       states_[slot >> 6] = RegState::Tagged;
     }
@@ -102,7 +106,7 @@ bool Warp<D>::bit_op(BitMeaning op, unsigned width, unsigned d_width, const Word
       if (std::any_of(std::begin(word->tags), std::end(word->tags),
                       [](Tag tag) { return domain::tag_value(tag) == domain::kUndefined; })) {
         out = Word{};
-        std::fill_n(out.tags, d_width, domain::kUndefinedTag);
+        std::fill_n(out.tags, d_width, kUnwrittenRegister);
         return true;
       }
     }

@@ -63,6 +63,7 @@ class Comparer {
         mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, field_.take_fault().text);
         continue;
       }
+      look_at(candidate, at, size);
       judge(spec, at / size, format, a, b, is_input);
       if (a.id != b.id) {
         widen(signature.spec, field_.signature(a));
@@ -96,6 +97,7 @@ class Comparer {
         mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, field_.take_fault().text);
         continue;
       }
+      look_at(candidate, at, size);
       judge_integers(spec, at / size, a, b, is_input);
     }
   }
@@ -103,14 +105,31 @@ class Comparer {
   double degree() const { return degree_; }
 
  private:
+  // One side's element is undefined. What the candidate stores of registers that were never written is not what was
+  // never stored: the latter has the tag that memory begins with.
+  void undefined(const Buffer& buffer, std::uint64_t element, Field::Real spec) {
+    if (spec.id == domain::kUndefined) return mismatch(kElementExtra, buffer, element, "the source does not write it");
+    if (is_stored_) {
+      return mismatch(kUndefinedOutput, buffer, element,
+                      "the candidate stores what it made of a register or of memory that was never written");
+    }
+    mismatch(kElementMissing, buffer, element,
+             "the candidate does not write it, or copies there what was never written");
+  }
+
+  // Before an element is judged.
+  void look_at(const Buffer& candidate, std::uint64_t at, unsigned size) {
+    is_stored_ = std::any_of(&candidate.tags[at], &candidate.tags[at] + size, [](domain::Tag tag) {
+      return tag != domain::kUndefinedTag && domain::tag_value(tag) == domain::kUndefined;
+    });
+  }
+
   void judge_integers(const Buffer& buffer, std::uint64_t element, Field::Real a, Field::Real b, bool is_input) {
     switch (field_.compare_integers(a, b)) {
       case Comparison::Equal:
         break;
       case Comparison::Undefined:
-        if (a.id == domain::kUndefined) return mismatch(kElementExtra, buffer, element, "the source does not write it");
-        return mismatch(kElementMissing, buffer, element,
-                        "the candidate does not write it, or writes something undefined");
+        return undefined(buffer, element, a);
       default:
         return mismatch(is_input ? kInputChanged : kElementDiffers, buffer, element,
                         "the two sides are different functions");
@@ -137,9 +156,7 @@ class Comparer {
         return mismatch(is_input ? kInputChanged : kElementDiffers, buffer, element,
                         "the two sides are different functions");
       case Comparison::Undefined:
-        if (a.id == domain::kUndefined) return mismatch(kElementExtra, buffer, element, "the source does not write it");
-        return mismatch(kElementMissing, buffer, element,
-                        "the candidate does not write it, or writes something undefined");
+        return undefined(buffer, element, a);
       case Comparison::NotANumber:
         return mismatch(kElementDiffers, buffer, element, "one side is NaN whatever the inputs");
       case Comparison::TooFewLanes:
@@ -165,6 +182,7 @@ class Comparer {
   Field& field_;
   ShapeResult& result_;
   double degree_ = 0;
+  bool is_stored_ = false;
 };
 
 // Every element of every argument. Returns the largest degree of two outputs added.

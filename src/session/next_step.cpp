@@ -34,6 +34,8 @@ constexpr NextStep kSteps[] = {
     {"machine.", "mend that place, then `check` the shape named"},
     {"prove.element-missing",
      "look which part of the grid or which mask should have written that element, then `prove` the shape"},
+    {"prove.undefined-output",
+     "follow that element back to the operand that no instruction has written yet, then `prove` the shape"},
     {"prove.element-extra", "narrow the mask of the store that wrote that element, then `prove` the shape"},
     {"prove.element-differs",
      "follow that element through the candidate, with `run` at that shape beside it; then `prove` the shape"},

@@ -220,8 +220,9 @@ bool apply_edits(Field& field, Worker& w, unsigned count, Bytes& bytes) {
 }  // namespace
 
 std::string_view field::name(BitOp op) {
-  constexpr std::string_view kNames[] = {"and",   "or",   "xor", "not", "lop3", "shl", "shr", "shr", "shf.l",
-                                         "shf.r", "prmt", "add", "sub", "bfe",  "bfe", "bfi", "mul", "mad"};
+  constexpr std::string_view kNames[] = {"and",   "or",    "xor",  "not", "lop3", "shl", "shr", "shr",
+                                         "shf.l", "shf.r", "prmt", "add", "sub",  "bfe", "bfe", "bfi",
+                                         "mul",   "mad",   "min",  "min", "max",  "max"};
   return kNames[static_cast<unsigned>(op)];
 }
 
@@ -277,6 +278,10 @@ bool field::byte_op(Field& field, Worker& w, BitOp op, unsigned width, const Wor
       break;
     case BitOp::Mul:
     case BitOp::Mad:
+    case BitOp::MinU:
+    case BitOp::MinS:
+    case BitOp::MaxU:
+    case BitOp::MaxS:
       break;
   }
   if (is_modelled) is_modelled = apply_edits(field, w, count, result);

@@ -107,9 +107,26 @@ std::optional<BitWord> sum(Predicates& p, const BitWord& a, BitWord b, unsigned 
     const Id half = exclusive_or(p, a.bit[i], b.bit[i]);
     out.bit[i] = exclusive_or(p, half, carry);
     carry = p.if_then_else(half, carry, a.bit[i]);
-    for (const Id id : {carry, out.bit[i]}) {
-      if (id == kFull || p.degree(id) > kMostBits) return std::nullopt;
-    }
+    // Where nothing is carried the bit is one of the operands', whatever that depends on.
+    const bool is_given = out.bit[i] == a.bit[i] || out.bit[i] == b.bit[i];
+    if (carry == kFull || out.bit[i] == kFull || p.degree(carry) > kMostBits) return std::nullopt;
+    if (!is_given && p.degree(out.bit[i]) > kMostBits) return std::nullopt;
+  }
+  return out;
+}
+
+// a * b where one of them is known: shifted copies of the other, which mostly do not meet.
+std::optional<BitWord> multiple(Predicates& p, const BitWord& a, const BitWord& b, unsigned width) {
+  const std::optional<std::uint64_t> x = known(a), y = known(b);
+  if (!x && !y) return std::nullopt;
+  const std::uint64_t factor = y ? *y : *x;
+  const BitWord& word = y ? a : b;
+  BitWord out;
+  for (unsigned i = 0; i < width; ++i) {
+    if ((factor >> i & 1) == 0) continue;
+    const std::optional<BitWord> more = sum(p, out, shift(BitOp::Shl, word, i, width), width, false);
+    if (!more) return std::nullopt;
+    out = *more;
   }
   return out;
 }
@@ -216,7 +233,14 @@ std::optional<BitWord> bit_word_op(Worker& w, BitOp op, unsigned width, const Bi
       if (!z) return std::nullopt;
       return insert(a, b, *z, *z >> 8, width);
     case BitOp::Mul:
-    case BitOp::Mad:
+    case BitOp::Mad: {
+      const auto product = multiple(p, a, b, width);
+      return product && op == BitOp::Mad ? sum(p, *product, c, width, false) : product;
+    }
+    case BitOp::MinU:
+    case BitOp::MinS:
+    case BitOp::MaxU:
+    case BitOp::MaxS:
       break;
   }
   return std::nullopt;

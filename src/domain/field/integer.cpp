@@ -39,6 +39,11 @@ float up(double x) {
   return f < x ? std::nextafter(f, INFINITY) : f;
 }
 
+bool is_extreme(const Value& v) { return v.is(Kind::Maximum) || v.is(Kind::Minimum); }
+
+// The bound of a number, which of an extreme is beside its operands.
+double bound_of(const Worker& w, const Value& v) { return is_extreme(v) ? w.pairs[v.aux].bound : field::bound_of(v); }
+
 // What a number is, concrete or not, for arithmetic.
 struct Number {
   Residues residues;
@@ -51,8 +56,8 @@ Number number_of(Worker& w, Real x) {
     const auto value = static_cast<std::int64_t>(x.bits);
     return {residues_of(w.shared.modulus, value), 0, std::abs(static_cast<double>(value)) + 1};
   }
-  const Value& v = w.peek(x.id);
-  return {v.residues, v.numerator, field::bound_of(v)};
+  const Value& v = w.get(x.id);
+  return {v.residues, v.numerator, bound_of(w, v)};
 }
 
 Real made(Worker& w, unsigned bytes, const Number& number, Sign sign = Sign::Unknown) {
@@ -99,7 +104,7 @@ std::optional<Real> whole_number(Worker& w, const Word& word, unsigned bits, boo
   const ValueId id = tag_value(word.tags[0]);
   if (!w.is_integer_value(id) || bits % 8 != 0) return std::nullopt;
   const Value& v = w.peek(id);
-  if (!v.is(Kind::Plain)) return std::nullopt;
+  if (!v.is(Kind::Plain) && !is_extreme(v)) return std::nullopt;
   const unsigned size = field::integer_bytes(v.format()), bytes = bits / 8;
   if (bytes > size) return std::nullopt;
   for (unsigned k = 0; k < bytes; ++k) {
@@ -107,8 +112,8 @@ std::optional<Real> whole_number(Worker& w, const Word& word, unsigned bits, boo
   }
   if (w.shared.arena.is_input(id)) return size == 1 && is_signed ? std::optional(Real{id}) : std::nullopt;
   const bool is_inside =
-      is_signed ? field::bound_of(v) <= std::ldexp(1.0, static_cast<int>(bits) - 1)
-                : field::is_at_least_zero(v.sign()) && field::bound_of(v) <= std::ldexp(1.0, static_cast<int>(bits));
+      is_signed ? bound_of(w, v) <= std::ldexp(1.0, static_cast<int>(bits) - 1)
+                : field::is_at_least_zero(v.sign()) && bound_of(w, v) <= std::ldexp(1.0, static_cast<int>(bits));
   if (!wraps && !is_inside) return std::nullopt;
   if (bytes == size) return Real{id};
   return made(w, bytes, number_of(w, {id}), v.sign());
@@ -127,6 +132,39 @@ std::optional<Real> try_integer(Worker& w, const Word& word, unsigned bits, bool
   return sum_of_bits(w, *split, bits, is_signed);
 }
 
+// The larger or smaller of two numbers, neither of which may have wrapped: that of the numbers that they are. A set of
+// numbers has one extreme, however it was gathered.
+std::optional<Word> extreme_op(Field& field, Worker& w, BitOp op, unsigned width, const Word& a, const Word& b) {
+  const bool is_signed = op == BitOp::MinS || op == BitOp::MaxS, is_minimum = op == BitOp::MinS || op == BitOp::MinU;
+  const auto x = try_integer(w, a, width, is_signed, false), y = try_integer(w, b, width, is_signed, false);
+  if (!x || !y) return std::nullopt;
+  const Number p = number_of(w, *x), q = number_of(w, *y);
+  // A known number beyond all that the other may be: masked lanes, the beginning of a loop.
+  for (const auto& [constant, other, bound] : {std::tuple(&a, &b, q.bound), std::tuple(&b, &a, p.bound)}) {
+    if (field::has_tags(*constant)) continue;
+    const Real& number = constant == &a ? *x : *y;
+    const auto value = static_cast<std::int64_t>(number.bits);
+    if (!is_signed && value < 0) return std::nullopt;  // of 64 bits: no number here
+    // A double does not tell the last numbers of 64 bits apart.
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
+    const bool is_exact = value >= -kExact && value <= kExact;
+    const bool is_least = value == (is_signed ? std::numeric_limits<std::int64_t>::min() : 0);
+    const auto real = static_cast<double>(value);
+    if (is_least || (is_exact && real <= -bound)) return is_minimum ? *constant : *other;
+    if (is_exact && real >= bound - 1) return is_minimum ? *other : *constant;
+  }
+  const unsigned bytes = width / 8;
+  const auto id_of = [&](const Real& number, const Number& known) {
+    if (!number.is_concrete()) return number.id;
+    return made(w, bytes, known, static_cast<std::int64_t>(number.bits) >= 0 ? Sign::NonNegative : Sign::Negative).id;
+  };
+  const ValueId left = id_of(*x, p), right = id_of(*y, q);
+  const ValueId id = w.maximum(field::integer_format(bytes), left, right, is_minimum);
+  if (id != left && id != right) w.pairs[w.peek(id).aux].bound = up(std::max(p.bound, q.bound));
+  w.fresh = kNoValue;
+  return field.integer_word({id}, bytes);
+}
+
 // Operations on numbers whose bits are not known: those that commute with wrapping, and extending the sign of one that
 // cannot have wrapped.
 std::optional<Word> number_op(Field& field, Worker& w, BitOp op, unsigned width, const Word& a, const Word& b,
@@ -141,6 +179,7 @@ std::optional<Word> number_op(Field& field, Worker& w, BitOp op, unsigned width,
     if (!x || x->is_concrete()) return std::nullopt;
     return field.integer_word(made(w, bytes, number_of(w, *x), w.peek(x->id).sign()), bytes);
   }
+  if (op >= BitOp::MinU) return extreme_op(field, w, op, width, a, b);
   const bool is_shift = op == BitOp::Shl && !field::has_tags(b) && (b.bits & 0xffffffff) < width;
   const bool is_sum = op == BitOp::Add || op == BitOp::Sub;
   if (!is_shift && !is_sum && op != BitOp::Mul && op != BitOp::Mad) return std::nullopt;
@@ -262,6 +301,14 @@ bool Field::int_op(std::optional<BitOp> op, unsigned width, unsigned result, con
                               : std::string("an integer operation on the bits of an abstract float"));
     return false;
   }
+  // The extreme of two words of data is one of numbers, so that it does not matter with what it is taken first.
+  const bool is_of_data = op && *op >= BitOp::MinU && width == result && field::has_tags(a) && field::has_tags(b);
+  if (is_of_data) {
+    if (const auto word = extreme_op(*this, w, *op, width, a, b)) {
+      out = *word;
+      return true;
+    }
+  }
   const auto x = field::bits_of(w, a), y = field::bits_of(w, b), z = field::bits_of(w, c);
   if (x && y && z) {
     std::optional<BitWord> bits;
@@ -313,7 +360,8 @@ Real Field::from_integer(Format f, Real number, FloatMode mode) {
     w.raise(kFieldUndefined, "an integer that was never written becomes a float");
     return number;
   }
-  const double bound = field::bound_of(v);
+  const double bound = bound_of(w, v);
+  w.get(number.id);
   ValueId id;
   Value& made = w.allocate(id);
   made = Value{};

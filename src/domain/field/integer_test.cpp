@@ -2,6 +2,7 @@
 // Integers of data: whichever way a code is taken out of its word, the number is the same, and no other way is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "domain/codes.h"
@@ -36,6 +37,14 @@ std::uint64_t on_bits(BitOp op, std::uint64_t a, std::uint64_t b, std::uint64_t 
       return x * y;
     case BitOp::Mad:
       return x * y + z;
+    case BitOp::MinU:
+      return std::min(x, y);
+    case BitOp::MaxU:
+      return std::max(x, y);
+    case BitOp::MinS:
+      return static_cast<std::uint32_t>(std::min(static_cast<std::int32_t>(x), static_cast<std::int32_t>(y)));
+    case BitOp::MaxS:
+      return static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(x), static_cast<std::int32_t>(y)));
     default:
       ADD_FAILURE() << "not used on known bits";
       return 0;
@@ -303,6 +312,135 @@ TEST(FieldIntegers, TheBitsOfFloatsStayUnknown) {
       [](std::uint64_t a, std::uint64_t b, std::uint64_t) { return a >> b; }, out);
   EXPECT_FALSE(is_good);
   EXPECT_EQ(lab.field.take_fault().code, &kFieldBitView);
+}
+
+TEST(FieldIntegers, AProductWithAPowerOfTwoIsAShift) {
+  Integers w;
+  const Word packed = w.word(0), product = w.op(BitOp::Mul, packed, 16);
+  EXPECT_TRUE(w.same(product, w.op(BitOp::Shl, packed, 4)));
+  EXPECT_FALSE(w.same(product, w.op(BitOp::Shl, packed, 5)));
+  EXPECT_TRUE(w.same(w.op(BitOp::Mul, Integers::known(1U << 31), packed), w.op(BitOp::Shl, packed, 31)));
+  // Its bits are known still.
+  constexpr std::uint32_t kAndOr = (0xf0 & 0xcc) | 0xaa;
+  const Word magic = w.op(BitOp::Lop3, product, Integers::known(0x00f000f0), Integers::known(0x64006400), kAndOr);
+  const Word expected =
+      w.op(BitOp::Lop3, w.op(BitOp::Shl, packed, 4), Integers::known(0x00f000f0), Integers::known(0x64006400), kAndOr);
+  EXPECT_TRUE(w.same(magic, expected));
+  EXPECT_FALSE(w.field.faulted());
+}
+
+TEST(FieldIntegers, FieldsThatDoNotMeetAreMergedByAnySum) {
+  Integers w;
+  const Word low = w.op(BitOp::And, w.word(0), 0x0f0f0f0f), high = w.op(BitOp::And, w.word(1), 0x0f0f0f0f);
+  const Word expected = w.op(BitOp::Or, w.op(BitOp::Shl, high, 4), low);
+  const Word by_mad = w.op(BitOp::Mad, high, Integers::known(16), low);
+  const Word by_add = w.op(BitOp::Add, w.op(BitOp::Mul, high, 16), low);
+  for (const Word& word : {by_mad, by_add}) {
+    EXPECT_TRUE(w.same(word, expected));
+    EXPECT_TRUE(w.same(w.op(BitOp::ShrU, word, 13), w.op(BitOp::ShrU, expected, 13)));
+  }
+  EXPECT_FALSE(w.same(w.op(BitOp::Mad, low, Integers::known(16), high), expected));
+  EXPECT_FALSE(w.same(w.op(BitOp::Mad, high, Integers::known(32), low), expected));
+  // Two copies of a code at once.
+  const Word code = w.op(BitOp::And, w.word(2), 15);
+  EXPECT_TRUE(w.same(w.op(BitOp::Mul, code, 0x00010001), w.op(BitOp::Or, w.op(BitOp::Shl, code, 16), code)));
+  EXPECT_FALSE(w.field.faulted());
+}
+
+TEST(FieldIntegers, TheExtremeOfASetDoesNotDependOnItsOrder) {
+  Integers w;
+  const auto fold = [&](BitOp op, const std::vector<unsigned>& order) {
+    Word out = w.word(order[0]);
+    for (std::size_t i = 1; i < order.size(); ++i) out = w.op(op, out, w.word(order[i]));
+    return out;
+  };
+  const auto is_same = [&](const Word& a, const Word& b, bool is_signed) {
+    return w.same(w.number(a, 32, is_signed), w.number(b, 32, is_signed));
+  };
+  for (const BitOp op : {BitOp::MaxS, BitOp::MinS, BitOp::MaxU, BitOp::MinU}) {
+    const bool is_signed = op == BitOp::MaxS || op == BitOp::MinS;
+    const Word forwards = fold(op, {0, 1, 2, 3, 4});
+    const Word tree = w.op(op, fold(op, {4, 1, 4}), fold(op, {3, 2, 0}));
+    EXPECT_TRUE(is_same(forwards, tree, is_signed));
+    EXPECT_FALSE(is_same(forwards, fold(op, {0, 1, 2, 3}), is_signed));
+    EXPECT_FALSE(is_same(forwards, fold(op, {0, 1, 2, 3, 5}), is_signed));
+    EXPECT_TRUE(is_same(fold(op, {0, 1}), fold(op, {1, 0}), is_signed));
+    EXPECT_FALSE(is_same(fold(op, {0, 1}), w.word(0), is_signed));
+  }
+  EXPECT_FALSE(is_same(fold(BitOp::MaxS, {0, 1, 2}), fold(BitOp::MinS, {0, 1, 2}), true));
+  EXPECT_FALSE(w.field.faulted());
+  // A signed extreme is no unsigned number: it may be negative.
+  w.number(fold(BitOp::MaxS, {0, 1, 2}), 32, false);
+  EXPECT_EQ(w.field.take_fault().code, &kFieldInteger);
+}
+
+TEST(FieldIntegers, AnExtremeWithTheFirstOrLastNumberIsTheOtherOrThat) {
+  Integers w;
+  constexpr std::uint32_t kLeast = 0x80000000, kMost = 0x7fffffff;
+  const Word x = w.word(0);
+  EXPECT_TRUE(w.same(w.op(BitOp::MaxS, x, kLeast), x));
+  EXPECT_TRUE(w.same(w.op(BitOp::MinS, Integers::known(kMost), x), x));
+  EXPECT_TRUE(w.same(w.op(BitOp::MinS, x, kLeast), Integers::known(kLeast)));
+  EXPECT_TRUE(w.same(w.op(BitOp::MaxU, x, 0), x));
+  EXPECT_FALSE(w.same(w.op(BitOp::MaxS, x, kLeast + 1), x));
+  EXPECT_FALSE(w.same(w.op(BitOp::MaxS, x, 0), x));
+  EXPECT_FALSE(w.field.faulted());
+  // Of 64 bits a double does not tell the last numbers apart.
+  Integers wide(8);
+  const Word y = wide.word(0);
+  const auto extreme = [&](BitOp op, std::uint64_t known) {
+    Word out;
+    const auto none = [](std::uint64_t, std::uint64_t, std::uint64_t) { return std::uint64_t{0}; };
+    const bool is_good = wide.field.int_op(op, 64, 64, y, Integers::known(known), {}, 0, none, out);
+    return is_good ? std::optional(out) : std::nullopt;
+  };
+  const auto is_y = [&](const std::optional<Word>& word) {
+    return word && wide.same(wide.number(*word, 64), wide.number(y, 64));
+  };
+  EXPECT_TRUE(is_y(extreme(BitOp::MaxS, std::uint64_t{1} << 63)));
+  EXPECT_FALSE(is_y(extreme(BitOp::MaxS, (std::uint64_t{1} << 63) + 1)));
+  EXPECT_FALSE(is_y(extreme(BitOp::MinS, (std::uint64_t{1} << 63) - 2)));
+  EXPECT_FALSE(wide.field.faulted());
+  EXPECT_FALSE(extreme(BitOp::MaxU, (std::uint64_t{1} << 63) + 1));
+}
+
+TEST(FieldIntegers, AnExtremeOfWhatMayHaveWrappedIsRefused) {
+  Integers w;
+  const Word sum = w.op(BitOp::Add, w.word(0), w.word(1));
+  EXPECT_FALSE(w.try_op(BitOp::MaxS, sum, w.word(2)));
+  EXPECT_EQ(w.field.take_fault().code, &kFieldInteger);
+  // Bytes made wide cannot have wrapped.
+  Integers bytes(1);
+  const auto wide = [&](unsigned i) {
+    return bytes.op(BitOp::BfeS, bytes.word(i), Integers::known(0), Integers::known(8));
+  };
+  const Word total = bytes.op(BitOp::Add, wide(0), wide(1));
+  const Word one = bytes.op(BitOp::MaxS, total, wide(2)), other = bytes.op(BitOp::MaxS, wide(2), total);
+  EXPECT_TRUE(bytes.same(one, other));
+  // Nor can a sum of their extremes.
+  const Word more = bytes.op(BitOp::Add, one, bytes.op(BitOp::MinS, wide(3), wide(4)));
+  EXPECT_FALSE(bytes.same(more, one));
+  EXPECT_FALSE(bytes.field.faulted());
+}
+
+TEST(FieldIntegers, AnExtremeThatIsStoredKeepsItsBound) {
+  Integers w(1);
+  Buffer& out = w.memory.add("out", 64, Init::Undefined, Format::F32);
+  out.integer_bytes = 4;
+  const auto wide = [&](unsigned i) { return w.op(BitOp::BfeS, w.word(i), Integers::known(0), Integers::known(8)); };
+  const Word extreme = w.op(BitOp::MaxS, wide(0), wide(1));
+  const std::byte none[4] = {};
+  w.field.store(out, 0, 4, none, extreme.tags);
+  w.field.end_unit();
+  w.field.begin_unit();
+  std::byte raw[4] = {};
+  Word again;
+  w.field.load(out, 0, 4, raw, again.tags);
+  // As a float, which asks for the bound.
+  const Real kept = w.field.from_integer(Format::F32, w.number(again), {});
+  const Real made = w.field.from_integer(Format::F32, w.number(w.op(BitOp::MaxS, wide(1), wide(0))), {});
+  EXPECT_EQ(w.field.compare_outputs(Format::F32, kept, made), Comparison::Equal);
+  EXPECT_FALSE(w.field.faulted());
 }
 
 }  // namespace

@@ -120,9 +120,11 @@ ValueId Worker::keep(ValueId id) {
     case Kind::Absolute:
       v.aux = keep(v.aux);
       break;
-    case Kind::Exponential:
     case Kind::Maximum:
     case Kind::Minimum:
+      if (is_integer(v.format())) set_bound(v, pairs[v.aux].bound);
+      [[fallthrough]];
+    case Kind::Exponential:
     case Kind::Scaled:  // what they are made of is this unit's
       v.kind = static_cast<std::uint8_t>(Kind::Plain);
       break;

@@ -135,6 +135,7 @@ struct Worker {
   struct Pair {
     ValueId left = kNoValue, right = kNoValue;
     std::uint32_t set = kNoSet;
+    float bound = 0;  // of integers (value.h)
   };
   struct Scaling {
     ValueId base = kNoValue, factor = kNoValue;

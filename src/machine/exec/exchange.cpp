@@ -154,9 +154,41 @@ std::uint32_t reduce(ReduxMode mode, std::uint32_t a, std::uint32_t b) {
   return a;
 }
 
+// Of lanes some of which are data: as many operations in the order of the lanes.
+template <class D>
+void reduce_words(Warp<D>& w, const Op<D>& op, ReduxMode mode) {
+  using domain::BitOp;
+  constexpr BitOp kOps[] = {BitOp::Add,  BitOp::MinU, BitOp::MinS, BitOp::MaxU,
+                            BitOp::MaxS, BitOp::And,  BitOp::Or,   BitOp::Xor};
+  const domain::IntFunction fn = [mode](std::uint64_t a, std::uint64_t b, std::uint64_t) {
+    return std::uint64_t{reduce(mode, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b))};
+  };
+  std::optional<domain::Word> total;
+  bool is_good = true;
+  for_lanes(w.mask(), [&](unsigned lane) {
+    if (!is_good) return;
+    const domain::Word value = w.word(op.a, 4, lane);
+    if (!total) {
+      total = value;
+    } else if (!w.has_tag(*total, 4) && !w.has_tag(value, 4)) {
+      total->bits = fn(total->bits, value.bits, 0);
+    } else {
+      const domain::Word before = *total;
+      is_good = w.bit_op(kOps[static_cast<unsigned>(mode)], 4, 4, before, value, {}, 0, fn, *total);
+    }
+  });
+  if (!is_good || !total) return;
+  domain::Word out[kLanes];
+  std::fill_n(out, kLanes, *total);
+  w.write_words(op.d, 4, out);
+}
+
 template <class D>
 void step_redux(Warp<D>& w, const Op<D>& op) {
   if (!meet(w, op)) return;
+  if constexpr (D::kHasTags) {
+    if (!w.is_plain(op.a)) return reduce_words(w, op, static_cast<ReduxMode>(op.aux));
+  }
   std::optional<std::uint32_t> total;
   for_lanes(w.mask(), [&](unsigned lane) {
     const auto value = w.concrete(op.a, 4, lane, "the value to reduce");

@@ -106,13 +106,17 @@ struct Rem : Exact {
     return static_cast<T>(a % b);
   }
 };
-struct Min : Exact {
+struct Min {
+  template <class T>
+  static constexpr BitMeaning kBitOf = std::is_signed_v<T> ? BitOp::MinS : BitOp::MinU;
   template <class T>
   T operator()(T a, T b) const {
     return a < b ? a : b;
   }
 };
-struct Max : Exact {
+struct Max {
+  template <class T>
+  static constexpr BitMeaning kBitOf = std::is_signed_v<T> ? BitOp::MaxS : BitOp::MaxU;
   template <class T>
   T operator()(T a, T b) const {
     return a > b ? a : b;
@@ -194,9 +198,18 @@ template <class D, class T, class Fn>
 void step1(Warp<D>& w, const Op<D>& op) {
   map1<T, T>(w, Fn::kBit, op.d, op.a, Fn());
 }
+// The domain's word for an operation, which for some depends on the sign of the type.
+template <class T, class Fn>
+constexpr BitMeaning meaning_of() {
+  if constexpr (requires { Fn::kBit; }) {
+    return Fn::kBit;
+  } else {
+    return Fn::template kBitOf<T>;
+  }
+}
 template <class D, class T, class Fn>
 void step2(Warp<D>& w, const Op<D>& op) {
-  map2<T, T>(w, Fn::kBit, op.d, op.a, op.b, Fn());
+  map2<T, T>(w, meaning_of<T, Fn>(), op.d, op.a, op.b, Fn());
 }
 template <class D, class T, class Fn>
 void step3(Warp<D>& w, const Op<D>& op) {

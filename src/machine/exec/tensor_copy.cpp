@@ -2,6 +2,7 @@
 #include "machine/exec/tensor_copy.h"
 
 #include <algorithm>
+#include <string>
 
 #include "machine/exec/operands.h"
 #include "machine/exec/tensormap_replace.h"
@@ -94,6 +95,9 @@ struct Request {
   TensorAccess access;
 };
 
+// Of a kernel. No tensor lies so low: an address below is one of the parameter space that was not made generic.
+constexpr std::uint64_t kMostParameterBytes = 32768;
+
 template <class D>
 std::string at_map(WarpRun<D>& w, const Request& request, unsigned lane) {
   const Space space = space_of(request.map);
@@ -110,6 +114,12 @@ std::optional<TensorMap> read_map(WarpRun<D>& w, const Request& request, unsigne
     w.fault(kTensorMap, w.thread_name(lane) +
                             " copies by a tensor map that is neither a kernel parameter nor in "
                             "constant or global memory");
+    return std::nullopt;
+  }
+  if (space == Space::global && request.map < kMostParameterBytes) {
+    w.fault(kTensorMap,
+            w.thread_name(lane) + " copies by a tensor map at the address " + std::to_string(request.map) +
+                ", which is a parameter's place among the parameters: `cvta.param.u64` makes it an address");
     return std::nullopt;
   }
   const auto image = load_tensor_map(w, space, request.map - window(space), lane);

@@ -324,5 +324,10 @@ TEST(TensorCopy, WhatAMapCannotHoldIsFoundWhereItIsPut) {
   EXPECT_THAT(ran.message(), HasSubstr("never written"));
 }
 
+TEST(TensorCopy, AParameterIsNoAddressUntilItIsMadeOne) {
+  EXPECT_THAT(finding("mov.b64 %map, map;\n" + std::string(kLoad)), HasSubstr("`cvta.param.u64`"));
+  EXPECT_THAT(finding("mov.b64 %map, map;\ncvta.param.u64 %map, %map;\n" + std::string(kLoad) + kWait), ": ");
+}
+
 }  // namespace
 }  // namespace plumb::machine

@@ -100,6 +100,24 @@ constexpr bool takes_words(Op op) {
     case Op::bit_xor:
     case Op::cdiv:
     case Op::dot:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::sum:
+    case Op::max:
+    case Op::min:
+    case Op::xor_sum:
+    case Op::reduce_or:
+    case Op::reduce:
+    case Op::cumsum:
+    case Op::cumprod:
+    case Op::associative_scan:
+    case Op::atomic_add:
+    case Op::atomic_max:
+    case Op::atomic_min:
+    case Op::atomic_and:
+    case Op::atomic_or:
+    case Op::atomic_xor:
+    case Op::atomic_xchg:
       return true;
     default:
       return false;

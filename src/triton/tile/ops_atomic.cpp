@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomics. Programs of a kernel with atomics run one after the other.
+#include <algorithm>
 #include <type_traits>
 
+#include "triton/tile/arith.h"
 #include "triton/tile/domains.h"
 #include "triton/tile/memory_args.h"
 
@@ -37,7 +39,7 @@ Value<D> atomic(Context<D>& context, Arguments<D>& arguments, Update update) {
   const std::size_t size = to->size();
   context.count(size);
   with_element(type.element, [&]<DType element>() {
-    Access<D, element> access(context, to->shape);
+    Access<D, element> access(context, to->shape, true);
     for (std::size_t i = 0; i < size; ++i) {
       if (mask && mask->ints[i] == 0) {
         access.mark_undefined(*old, i);
@@ -46,6 +48,7 @@ Value<D> atomic(Context<D>& context, Arguments<D>& arguments, Update update) {
       const auto address = static_cast<std::uint64_t>(to->ints[i]);
       access.load(address, *old, i);
       one->undefined.clear();
+      one->words.clear();
       const bool is_unknown = (!old->undefined.empty() && old->undefined[i] != 0) ||
                               (!values->undefined.empty() && values->undefined[i] != 0);
       if (is_unknown) one->undefined.assign(1, 1);
@@ -54,7 +57,14 @@ Value<D> atomic(Context<D>& context, Arguments<D>& arguments, Update update) {
     }
   });
   context.check();
+  settle_words(*old);
   return BlockPtr<D>(std::move(old));
+}
+
+// Whether element i of a block that is being loaded is data; its known elements are in `ints`.
+template <class D>
+bool has_data(const Block<D>& block, std::size_t i) {
+  return block.is_word() && std::ranges::any_of(block.words[i].tags, [](domain::Tag tag) { return tag != 0; });
 }
 
 template <class D>
@@ -62,6 +72,24 @@ Value<D> integer_atomic(Context<D>& context, Arguments<D>& arguments, IntOp op) 
   return atomic(context, arguments, [&](Block<D>& out, const Block<D>& old, const Block<D>& values, std::size_t i) {
     if (out.is_real()) context.fail(kType, "this atomic is of integers");
     const Shape scalar;
+    if (has_data(old, i) || values.is_word()) {
+      const auto element = [&](const Block<D>& block, bool is_data) {
+        auto made = new_block<D>(out.type, scalar);
+        made->ints[0] = is_data ? 0 : block.ints[i];
+        if (!is_data) return made;
+        made->ints.clear();
+        made->words.assign(1, block.words[i]);
+        return made;
+      };
+      const BlockPtr<D> result = int_operation(
+          context, op, Pair<D>{element(old, has_data(old, i)), element(values, values.is_word()), out.type, scalar});
+      if (result->is_word()) {
+        out.words = result->words;
+      } else {
+        out.ints = result->ints;
+      }
+      return;
+    }
     int_binary(op, out.type.element, scalar, {&old.ints[i], scalar}, {&values.ints[i], scalar}, out.ints.data(),
                nullptr);
   });
@@ -132,6 +160,8 @@ Value<D> op_atomic_xchg(Context<D>& context, Arguments<D>& arguments) {
     out.undefined.assign(values.undefined.empty() ? 0 : 1, values.undefined.empty() ? 0 : values.undefined[i]);
     if (out.is_real()) {
       out.reals[0] = values.reals[i];
+    } else if (values.is_word()) {
+      out.words.assign(1, values.words[i]);
     } else {
       out.ints[0] = values.ints[i];
     }
@@ -149,6 +179,7 @@ Value<D> op_atomic_cas(Context<D>& context, Arguments<D>& arguments) {
   Arguments<D> exchange;
   exchange.values = {arguments[0], arguments[2], {}, arguments[3], arguments[4]};
   return atomic(context, exchange, [&](Block<D>& out, const Block<D>& old, const Block<D>& values, std::size_t i) {
+    if (has_data(old, i)) context.unmodelled(kData, "`atomic_cas` compares integers that depend on data");
     if (!expected->undefined.empty() && expected->undefined[i] != 0) out.undefined.assign(1, 1);
     if (!out.is_real()) {
       out.ints[0] = old.ints[i] == expected->ints[i] ? values.ints[i] : old.ints[i];

@@ -91,8 +91,40 @@ BlockPtr<D> reduce_reals(Context<D>& context, const Reduction<D>& r, Row row) {
   return out;
 }
 
+// Elements [first, first + count) along an axis.
+template <class D>
+BlockPtr<D> slice(const Block<D>& block, unsigned axis, std::uint32_t first, std::uint32_t count) {
+  Shape shape = block.shape;
+  shape.dims[axis] = count;
+  const Strides strides = row_major(block.shape);
+  return restride(block, shape, strides, strides[axis] * first);
+}
+
+// `op` on two blocks of one type and shape.
+template <class D>
+BlockPtr<D> joined(Context<D>& context, IntOp op, const BlockPtr<D>& a, const BlockPtr<D>& b) {
+  return int_operation(context, op, Pair<D>{a, b, a->type, a->shape});
+}
+
+// Integers of data: halves against each other while there are two, so that sets of extremes stay small.
+template <class D>
+BlockPtr<D> reduce_words(Context<D>& context, const Reduction<D>& r, IntOp op) {
+  Shape shape;
+  for (const std::size_t extent : {r.view.outer, r.view.n, r.view.inner}) {
+    shape.push(static_cast<std::uint32_t>(extent));
+  }
+  BlockPtr<D> block = reshaped(r.block, shape);
+  for (std::uint32_t n = shape[1]; n > 1; n = block->shape[1]) {
+    const BlockPtr<D> low = slice(*block, 1, 0, n / 2), high = slice(*block, 1, n / 2, n / 2);
+    BlockPtr<D> half = joined(context, op, low, high);
+    block = std::move(half);
+  }
+  return reshaped(block, r.view.reduced);
+}
+
 template <class D>
 BlockPtr<D> reduce_integers(Context<D>& context, const Reduction<D>& r, IntOp op) {
+  if (r.block->is_word()) return reduce_words(context, r, op);
   if (r.block->is_abstract()) context.unmodelled(kData, "conditions on abstract data are reduced");
   auto out = new_block<D>(r.block->type, r.view.reduced);
   Shape row;
@@ -240,15 +272,6 @@ std::vector<BlockPtr<D>> blocks_of(Context<D>& context, const Value<D>& input) {
   return out;
 }
 
-// Elements [first, first + count) along an axis.
-template <class D>
-BlockPtr<D> slice(const Block<D>& block, unsigned axis, std::uint32_t first, std::uint32_t count) {
-  Shape shape = block.shape;
-  shape.dims[axis] = count;
-  const Strides strides = row_major(block.shape);
-  return restride(block, shape, strides, strides[axis] * first);
-}
-
 template <class D>
 std::vector<BlockPtr<D>> combined(Context<D>& context, const Value<D>& function, const std::vector<BlockPtr<D>>& left,
                                   const std::vector<BlockPtr<D>>& right) {
@@ -356,16 +379,44 @@ Value<D> op_reduce(Context<D>& context, Arguments<D>& arguments) {
 
 namespace {
 
-// Inclusive, element after element, from the high end when `reverse`.
+// Puts a slice along the axis, with extent 1 there, at place k of `to`.
+template <class From, class To>
+void put_slice(const Along& view, std::size_t k, const From& from, To& to) {
+  if (from.empty()) return;
+  to.resize(view.outer * view.n * view.inner);
+  for (std::size_t o = 0; o < view.outer; ++o) {
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(o * view.inner), view.inner,
+                to.begin() + static_cast<std::ptrdiff_t>(view.at(o, k, 0)));
+  }
+}
+
+// Of integers of data.
+template <class D>
+Value<D> scan_words(Context<D>& context, const BlockPtr<D>& block, unsigned axis, bool is_reverse, IntOp op) {
+  const Along view = along(block->shape, axis, false);
+  auto out = std::make_shared<Block<D>>(*block);
+  BlockPtr<D> carried;
+  for (std::size_t step = 0; step < view.n; ++step) {
+    const std::size_t k = is_reverse ? view.n - 1 - step : step;
+    const BlockPtr<D> next = slice(*block, axis, static_cast<std::uint32_t>(k), 1);
+    carried = step == 0 ? next : joined(context, op, carried, next);
+    put_slice(view, k, words(*carried), out->words);
+    put_slice(view, k, carried->undefined, out->undefined);
+  }
+  return BlockPtr<D>(std::move(out));
+}
+
+// Inclusive, element after element, from the high end when `reverse`; `op` is the step on integers of data.
 template <class D, class Step>
 Value<D> scan(Context<D>& context, const BlockPtr<D>& block, const Value<D>& axis_value, const Value<D>& reverse,
-              Step step) {
+              IntOp op, Step step) {
   const Value<D> first(Int128{0});
   if (block->shape.rank == 0 || block->is_pointer()) context.fail(kType, "a scan needs a block of numbers");
-  if (block->is_abstract()) context.unmodelled(kData, "conditions on abstract data are scanned");
   const unsigned axis = constexpr_axis(context, axis_value.is_unset() ? first : axis_value, block->shape.rank);
   const Along view = along(block->shape, axis, false);
   const bool is_reverse = constexpr_flag(context, reverse, false);
+  if (block->is_word()) return scan_words(context, block, axis, is_reverse, op);
+  if (block->is_abstract()) context.unmodelled(kData, "conditions on abstract data are scanned");
   auto out = std::make_shared<Block<D>>(*block);
   context.count(out->size());
   for (std::size_t o = 0; o < view.outer; ++o) {
@@ -389,28 +440,30 @@ Value<D> op_cumsum(Context<D>& context, Arguments<D>& arguments) {
   const BlockPtr<D> block =
       widened_sum(context, bf16_as_single(context, to_block(context, arguments[0])), arguments[3]);
   const DType type = block->type.element;
-  return scan(context, block, arguments[1], arguments[2], [&](Block<D>& out, std::size_t from, std::size_t to) {
-    if (out.is_real()) {
-      out.reals[to] = context.domain.add(format(type), out.reals[from], out.reals[to], FloatMode{});
-    } else {
-      const auto sum = static_cast<std::uint64_t>(out.ints[from]) + static_cast<std::uint64_t>(out.ints[to]);
-      out.ints[to] = wrap(type, static_cast<std::int64_t>(sum));
-    }
-  });
+  return scan(
+      context, block, arguments[1], arguments[2], IntOp::Add, [&](Block<D>& out, std::size_t from, std::size_t to) {
+        if (out.is_real()) {
+          out.reals[to] = context.domain.add(format(type), out.reals[from], out.reals[to], FloatMode{});
+        } else {
+          const auto sum = static_cast<std::uint64_t>(out.ints[from]) + static_cast<std::uint64_t>(out.ints[to]);
+          out.ints[to] = wrap(type, static_cast<std::int64_t>(sum));
+        }
+      });
 }
 
 template <class D>
 Value<D> op_cumprod(Context<D>& context, Arguments<D>& arguments) {
   const BlockPtr<D> block = bf16_as_single(context, to_block(context, arguments[0]));
   const DType type = block->type.element;
-  return scan(context, block, arguments[1], arguments[2], [&](Block<D>& out, std::size_t from, std::size_t to) {
-    if (out.is_real()) {
-      out.reals[to] = context.domain.mul(format(type), out.reals[from], out.reals[to], FloatMode{});
-    } else {
-      const auto product = static_cast<std::uint64_t>(out.ints[from]) * static_cast<std::uint64_t>(out.ints[to]);
-      out.ints[to] = wrap(type, static_cast<std::int64_t>(product));
-    }
-  });
+  return scan(
+      context, block, arguments[1], arguments[2], IntOp::Mul, [&](Block<D>& out, std::size_t from, std::size_t to) {
+        if (out.is_real()) {
+          out.reals[to] = context.domain.mul(format(type), out.reals[from], out.reals[to], FloatMode{});
+        } else {
+          const auto product = static_cast<std::uint64_t>(out.ints[from]) * static_cast<std::uint64_t>(out.ints[to]);
+          out.ints[to] = wrap(type, static_cast<std::int64_t>(product));
+        }
+      });
 }
 
 template <class D>
@@ -422,18 +475,10 @@ Value<D> op_associative_scan(Context<D>& context, Arguments<D>& arguments) {
   const std::uint32_t n = blocks[0]->shape[axis];
   std::vector<std::shared_ptr<Block<D>>> out;
   for (const BlockPtr<D>& each : blocks) {
-    if (each->is_abstract()) context.unmodelled(kData, "conditions on abstract data are scanned");
+    if (!each->conditions.empty()) context.unmodelled(kData, "conditions on abstract data are scanned");
     out.push_back(std::make_shared<Block<D>>(*each));
   }
   const Along view = along(blocks[0]->shape, axis, false);
-  const auto put = [&](const auto& from, auto& to, std::uint32_t k) {
-    if (from.empty()) return;
-    to.resize(view.outer * view.n * view.inner);
-    for (std::size_t o = 0; o < view.outer; ++o) {
-      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(o * view.inner), view.inner,
-                  to.begin() + static_cast<std::ptrdiff_t>(view.at(o, k, 0)));
-    }
-  };
   std::vector<BlockPtr<D>> carried;
   for (std::uint32_t step = 0; step < n; ++step) {
     const std::uint32_t k = is_reverse ? n - 1 - step : step;
@@ -441,9 +486,16 @@ Value<D> op_associative_scan(Context<D>& context, Arguments<D>& arguments) {
     for (const BlockPtr<D>& each : blocks) next.push_back(slice(*each, axis, k, 1));
     carried = step == 0 ? next : combined(context, function, carried, next);
     for (std::size_t b = 0; b < out.size(); ++b) {
-      put(carried[b]->ints, out[b]->ints, k);
-      put(carried[b]->reals, out[b]->reals, k);
-      put(carried[b]->undefined, out[b]->undefined, k);
+      if (!carried[b]->conditions.empty()) context.unmodelled(kData, "a scan gives conditions on abstract data");
+      if (out[b]->is_word() || carried[b]->is_word()) {
+        if (!out[b]->is_word()) out[b]->words = words(*out[b]);
+        put_slice(view, k, words(*carried[b]), out[b]->words);
+        out[b]->ints.clear();
+      } else {
+        put_slice(view, k, carried[b]->ints, out[b]->ints);
+      }
+      put_slice(view, k, carried[b]->reals, out[b]->reals);
+      put_slice(view, k, carried[b]->undefined, out[b]->undefined);
     }
   }
   std::vector<BlockPtr<D>> results(out.begin(), out.end());

@@ -28,6 +28,10 @@ std::optional<domain::BitOp> bit_op(IntOp op, bool is_signed) {
       return BitOp::Shl;
     case IntOp::Shr:
       return is_signed ? BitOp::ShrS : BitOp::ShrU;
+    case IntOp::Min:
+      return is_signed ? BitOp::MinS : BitOp::MinU;
+    case IntOp::Max:
+      return is_signed ? BitOp::MaxS : BitOp::MaxU;
     default:
       return std::nullopt;
   }
