@@ -26,9 +26,8 @@ ROOT = pathlib.Path(sys.argv[2])
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/triton"), str(pathlib.Path(__file__).parent)]
 import capture_kernels as kernels  # noqa: E402
 import interpreter  # noqa: E402
-from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
-
 import plumb.capture  # noqa: E402
+from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
 
 class Tensor(interpreter.Tensor):
