@@ -175,7 +175,7 @@ bool Parser::register_operand(const Name& known, Operand& out) {
       return fail(kSyntax,
                   fmt::format("`{}` is a register of this function, which hides the special register and has no parts",
                               function_->registers[known.index].name),
-                  out.span, "declare the register under another name");
+                  peek().span, "declare the register under another name");
     }
     return true;
   }
