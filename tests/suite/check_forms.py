@@ -19,6 +19,7 @@ os.environ["TRITON_INTERPRET"] = "1"  # before Triton's own library is made
 try:
     import numpy as np
     import triton
+    from triton.tools.tensor_descriptor import TensorDescriptor
 except ImportError as error:
     print(f"skipped: this Python has no {error.name}")
     sys.exit(77)
@@ -28,7 +29,6 @@ sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).p
 import interpreter  # noqa: E402
 from check_references import SEED, outside  # noqa: E402
 from suite_numpy import as_float64  # noqa: E402
-from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
 KEEP = """#!/bin/sh
 cp "$2" "{}"
