@@ -94,7 +94,7 @@ std::vector<Mutant> mutants(const ptx::CheckedModule& module, const Options& opt
       while (!left[row].empty()) {
         Edit edit = std::move(left[row].back());
         left[row].pop_back();
-        Mutant mutant{&operators()[row], edit.span, std::move(edit.replacement), source.locate(edit.span.begin).line};
+        Mutant mutant{&operators()[row], edit.span, std::move(edit.replacement)};
         if (!is_valid(apply(mutant, source), source)) continue;
         out.push_back(std::move(mutant));
         if (out.size() == options.most) return out;

@@ -28,7 +28,6 @@ struct Mutant {
   const Operator* op = nullptr;
   Span span;                // of the original text
   std::string replacement;  // holds as many line breaks as what it replaces
-  std::uint32_t line = 0;
 };
 
 struct Options {

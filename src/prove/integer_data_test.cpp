@@ -130,6 +130,25 @@ TEST(IntegerData, AMaximumIsTheSameInAnyOrder) {
   expect_different(kMaxOfWords, changed(kMax, "max.s32 %a, %a, %b", "mov.u32 %a, %b"));
 }
 
+// How many of 64 numbers are above one: the source's sum of conditions is modelled, a candidate's is not yet.
+constexpr Kernel kCount = {
+    "fp32", "1", "tl.store(out_ptr + at, tl.sum((tl.load(x_ptr + tl.arange(0, 64)) > 1.0).to(tl.int32), 0) + at * 0)"};
+const std::string kCountAbove =
+    "ld.global.b32 %a, [%x];\n ld.global.b32 %b, [%x+128];\n setp.gt.f32 %p, %a, 0f3F800000;\n selp.b32 %a, 1, 0, %p;\n"
+    "setp.gt.f32 %p, %b, 0f3F800000;\n selp.b32 %b, 1, 0, %p;\n add.s32 %a, %a, %b;\n"
+    "redux.sync.add.s32 %d, %a, 0xffffffff;\n st.global.u32 [%o], %d;\n";
+
+TEST(IntegerData, ASumOfConditionsIsNeitherProvedNorRefuted) {
+  EXPECT_EQ(judge(kCount, kCountAbove).verdict, Verdict::Unknown);
+  for (const auto& [from, to] :
+       {std::pair("setp.gt.f32 %p, %b", "setp.ge.f32 %p, %b"), std::pair("setp.gt.f32 %p, %b", "setp.lt.f32 %p, %b"),
+        std::pair("%b, 0f3F800000", "%b, 0f3F800001"), std::pair("%b, 1, 0", "%b, 2, 0"),
+        std::pair("[%x+128]", "[%x+124]"), std::pair("add.s32 %a", "or.b32 %a"), std::pair("add.s32 %a", "max.s32 %a"),
+        std::pair("add.s32 %a, %a, %b", "mov.u32 %a, %b")}) {
+    expect_not_proved(kCount, changed(kCountAbove, from, to));
+  }
+}
+
 constexpr Kernel kCumsum = {"i32", "1", "tl.store(out_ptr + at, tl.cumsum(tl.load(x_ptr + at), 0))"};
 const std::string kScan =
     "ld.global.u32 %a, [%x];\n mov.u32 %m, 1;\nLoop:\n shfl.sync.up.b32 %b, %a, %m, 0, 0xffffffff;\n"

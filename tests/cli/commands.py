@@ -239,6 +239,23 @@ def test_fmt_is_stable_and_checked():
     same(plumb("prove", TASK, "a.ptx").code, 0)
 
 
+def test_mutants_are_listed_written_and_judged():
+    task = os.path.join(SOURCE, "suite", "vector_add")
+    ptx = os.path.join(task, "sm_89", "vector_add.ptx")
+    names = [row["name"] for row in json.loads(plumb("mutate", "--operators", "--json").out)["operators"]]
+    assert len(names) >= 25, names
+    os.makedirs("mutants")
+    listed = json.loads(plumb("mutate", ptx, "--most", "5", "--out", "mutants", "--json").out)["mutants"]
+    same(sorted(os.listdir("mutants")), sorted(row["file"] for row in listed))
+    for row in listed:
+        assert read(ptx) != read(f"mutants/{row['file']}"), row
+    judged = plumb("mutate", ptx, "--task", task, "--shape", "n=1001", "--operator", "store-drop", "--most", "3", "--json")
+    same(judged.code, 0)
+    same(json.loads(judged.out)["counts"], {"broken": 0, "caught": 3, "survived": 0, "unfinished": 0, "unknown": 0})
+    same(plumb("mutate", ptx, "--operator", "barier-drop").code, 2)
+    same(plumb("mutate").code, 2)
+
+
 def test_scaffolds_are_listed_printed_and_written():
     rows = json.loads(plumb("scaffold", "--json").out)["scaffolds"]
     assert len(rows) >= 4, rows

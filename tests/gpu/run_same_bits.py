@@ -63,6 +63,10 @@ def main():
     parser.add_argument("--extra", default="", help="a folder of further PTX for the corpus' tasks")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
+    probe = [options.plumb, "run", str(ROOT / "suite/vector_add"), str(ROOT / "suite/vector_add/sm_89/vector_add.ptx"), "--gpu"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode == NO_GPU:
+        print("skipped: no GPU")
+        return SKIPPED
     rows, failed = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         def all_shapes(task, ptx):
@@ -70,9 +74,6 @@ def main():
         jobs = [pool.submit(all_shapes, *pair) for pair in pairs(options.extra) if options.only in str(pair[1])]
         for job in jobs:
             for row in job.result():
-                if row["exit_code"] == NO_GPU:
-                    print("skipped: no GPU")
-                    return SKIPPED
                 row["ptx"] = row["ptx"].replace(str(ROOT) + "/", "")
                 rows.append(row)
                 if "error" in row or (row["other_bits"] and row["outside_tolerance"]):
