@@ -32,7 +32,8 @@ constexpr Counter kCounters[] = {
     {"lts__t_sector_hit_rate.pct", "L2: {:.0f}% of sectors hit", 1},
     {"l1tex__t_sector_hit_rate.pct", "L1: {:.0f}% of sectors hit", 1},
     {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "multiprocessors: {:.0f}% of their peak", 1},
-    {"sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active", "tensor cores: {:.0f}% of active cycles", 1},
+    // Cycles, not instructions: one wgmma keeps the tensor cores busy for more than a hundred cycles.
+    {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "tensor cores: {:.0f}% of active cycles", 1},
     {"sm__warps_active.avg.pct_of_peak_sustained_active", "warps: {:.0f}% of the most that fit", 1},
     {"smsp__issue_active.avg.pct_of_peak_sustained_active", "issue slots: {:.0f}% used", 1},
     {"l1tex__data_bank_conflicts_pipe_lsu.sum", "shared memory: {:.0f} bank conflicts", 1},
@@ -194,7 +195,8 @@ std::map<std::string, double> read_counters(std::string_view csv) {
     // The line below the names holds units.
     if (++rows == 1) continue;
     for (std::size_t i = 0; i < std::min(names.size(), fields.size()); ++i) {
-      if (names[i].find("__") == std::string::npos) continue;
+      // ncu adds the device's attributes and further roll-ups of its own accord.
+      if (std::ranges::none_of(kCounters, [&](const Counter& asked) { return names[i] == asked.name; })) continue;
       std::string text = fields[i];
       std::erase(text, ',');
       char* end = nullptr;

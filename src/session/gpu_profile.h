@@ -38,7 +38,7 @@ ProfileOutcome profile_on_gpu(const task::Task& task, const prove::Candidate& ca
 
 // Instructions of a disassembly (cuobjdump -sass), by opcode with its first modifiers: "LDG.E.128" -> 4.
 std::map<std::string, unsigned> count_instructions(std::string_view sass);
-// "name","value" of ncu's CSV with one kernel.
+// Of ncu's CSV: the counters that `profile` asks for, of its first kernel.
 std::map<std::string, double> read_counters(std::string_view csv);
 
 nlohmann::json to_json(const ProfileOutcome& outcome);

@@ -18,13 +18,14 @@ TEST(CountInstructions, TakesOpcodesWithModifiersAndSkipsPredicatesAndEncodings)
   EXPECT_EQ(counts, wanted);
 }
 
-TEST(ReadCounters, TakesTheFirstKernelBelowNamesAndUnits) {
+TEST(ReadCounters, TakesWhatWasAskedForOfTheFirstKernelBelowNamesAndUnits) {
   const auto values = read_counters(
       "==PROF== Connected to process 1\n"
-      "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\",\"dram__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
-      "\"\",\"\",\"ns\",\"%\"\n"
-      "\"0\",\"add(a, b)\",\"234,567\",\"81.5\"\n"
-      "\"1\",\"add(a, b)\",\"1\",\"2\"\n");
+      "\"ID\",\"Kernel Name\",\"device__attribute_chip\",\"gpu__time_duration.max\",\"gpu__time_duration.sum\","
+      "\"dram__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
+      "\"\",\"\",\"\",\"ns\",\"ns\",\"%\"\n"
+      "\"0\",\"add(a, b)\",\"384\",\"234,567\",\"234,567\",\"81.5\"\n"
+      "\"1\",\"add(a, b)\",\"384\",\"1\",\"1\",\"2\"\n");
   const std::map<std::string, double> wanted = {{"gpu__time_duration.sum", 234567},
                                                 {"dram__throughput.avg.pct_of_peak_sustained_elapsed", 81.5}};
   EXPECT_EQ(values, wanted);
