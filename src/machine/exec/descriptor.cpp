@@ -39,7 +39,10 @@ std::vector<std::uint32_t> tile_pieces(const MatrixDescriptor& d, const OperandT
   for (std::uint32_t line = 0; line < lines; ++line) {
     for (std::uint32_t piece = 0; piece < per_line; ++piece) {
       std::uint32_t at = d.start + line % rows * kPiece * units;
-      if (tile.is_transposed && units == 1) {
+      const std::uint32_t unit = d.start / kPiece % units + piece;  // in a swizzled row
+      if (d.has_second_chunk && unit >= units) {
+        at += line / rows * d.stride + d.leading - d.start + (unit - units) * kPiece;
+      } else if (tile.is_transposed && units == 1) {
         at += line / 8 * d.leading + piece * d.stride;
       } else {
         // K-major rows are longer than the swizzle's only in sparse products with 32-byte rows.

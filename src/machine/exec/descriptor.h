@@ -18,6 +18,8 @@ struct MatrixDescriptor {
   std::uint32_t swizzle_units = 1;  // of 16 bytes in a swizzled row: 1 (none), 2, 4, 8
   // tcgen05 only: rows of 128 bytes, four to an atom, exchanged in units of 32 bytes.
   bool has_wide_units = false;
+  // tcgen05 only: `leading` is where rows that leave their 128 bytes go on.
+  bool has_second_chunk = false;
 };
 
 // Empty when a reserved field is set; `error` then says which.

@@ -278,6 +278,35 @@ TEST(Tcgen05Shift, GivesEachRowOfItsGroupTheNextButTheLast) {
   }
 }
 
+TEST(Tcgen05Shift, OfAPairMovesTheRowsOfBothBlocks) {
+  // The second block's words are 100000 larger; it issues nothing.
+  std::string moves =
+      "add.u32 %r6, %base, " + std::to_string(32 << 16) + ";\n@%p0 tcgen05.shift.cta_group::2.down [%r6];\n";
+  const std::string body =
+      "mov.u32 %r5, %cluster_ctarank;\nsetp.ne.u32 %p5, %r5, 0;\nmov.u32 %r3, data;\nmov.u32 %r7, 0;\n"
+      "MORE:\nmad.lo.u32 %r8, %t, 4, %r7;\nadd.u32 %r8, %r8, %r3;\nld.shared.b32 %r9, [%r8];\n"
+      "@%p5 add.u32 %r9, %r9, 100000;\nst.shared.b32 [%r8], %r9;\nadd.u32 %r7, %r7, 512;\n"
+      "setp.lt.u32 %p4, %r7, 8192;\n@%p4 bra MORE;\nfence.proxy.async;\n"
+      "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nmov.u16 %h1, 3;\n"
+      "not.pred %p6, %p5;\nand.pred %p0, %p0, %p6;\n" +
+      copy("128x256b", kPlain, 0, "2") + moves +
+      "@%p0 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], %h1;\n"
+      "WAITING:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%bar], 0;\n@!%p3 bra WAITING;\n"
+      "mad.wide.u32 %out, %r5, 8192, %out;\n";
+  Kernel kernel = kernel_of(prepared(body + put_out(), "2"));
+  kernel.grid = kernel.cluster = {2, 1, 1};
+  kernel.out_words *= 2;
+  const auto ran = test::run_both(kernel);
+  ASSERT_EQ(ran.code(), "") << ran.message();
+  for (unsigned cta = 0; cta < 2; ++cta) {
+    for (unsigned lane = 0; lane < 128; ++lane) {
+      const unsigned row = lane >= 32 && lane < 63 ? lane + 1 : lane;
+      const unsigned at = kSource + row % 8 * 16 + row / 8 * 128;
+      ASSERT_EQ(ran.out[2048 * cta + 16 * lane], at / 4 + 100000 * cta) << "block " << cta << " lane " << lane;
+    }
+  }
+}
+
 TEST(Tcgen05Shift, OutsideOfAGroupOrByManyThreadsIsAFinding) {
   const auto inside = test::run_both(kernel_of(prepared(shift(16) + commit_and_wait())));
   EXPECT_EQ(inside.code(), "machine.tensor-operand") << inside.message();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace plumb::machine {
 
@@ -142,8 +143,13 @@ bool decode_scaled(std::uint32_t bits, Tcgen05Spec& spec, Refusal& refusal) {
   }
   const Kind kind = spec.form.kind;
   if (bits_of(bits, 31, 31) != 0) {
-    if (!is_packed(kind)) return fail("a reserved bit (31) is set");
-    return open(refusal, "K = 96, whose scales are laid out in no text"), false;
+    if (!is_packed(kind) || spec.form.is_sparse) return fail("a reserved bit (31) is set");
+    if (spec.form.wide == Tcgen05Wide::No) return fail("bit 31 asks for K = 96, which only sm_103a has");
+    if (spec.form.wide == Tcgen05Wide::Unclear) {
+      return open(refusal, "K = 96 on this target, or without `.block16` or `.block32`"), false;
+    }
+    if (spec.form.is_a_in_memory) return open(refusal, "K = 96 with A in tensor memory"), false;
+    spec.is_wide = true;
   }
   spec.is_scale_ue4m3 = bits_of(bits, 23, 23) == 0;
   if (spec.is_scale_ue4m3 && kind != Kind::Mxf4nvf4) {
@@ -155,9 +161,10 @@ bool decode_scaled(std::uint32_t bits, Tcgen05Spec& spec, Refusal& refusal) {
   spec.scale_a_id = static_cast<std::uint8_t>(bits_of(bits, 30, 29));
   spec.scale_b_id = static_cast<std::uint8_t>(bits_of(bits, 5, 4));
   for (const std::uint8_t id : {spec.scale_a_id, spec.scale_b_id}) {
-    if (id % spec.form.scales != 0 || id + spec.form.scales > 4) {
+    // Steps of K whose scales follow each other start at these; with K = 96 a line's may go on in its next cell.
+    if (id % std::gcd(spec.line_scales(), 4U) != 0) {
       return fail("scales start at byte " + std::to_string(id) + " of their cell, and each row has " +
-                  std::to_string(spec.form.scales));
+                  std::to_string(spec.line_scales()));
     }
   }
   spec.sum = Tcgen05Sum::F32;
@@ -222,7 +229,8 @@ unsigned Tcgen05Spec::element_bits() const {
   return form.kind == Kind::F16 ? 16 : form.kind == Kind::Tf32 ? 32 : 8;
 }
 OperandTile Tcgen05Spec::a_tile() const {
-  return {a_rows(), is_a_transposed ? stored_k() : 32, is_a_transposed, element_bits() / 8};
+  return {a_rows(), is_a_transposed ? stored_k() : stored_k() * element_bits() / 8, is_a_transposed,
+          element_bits() / 8};
 }
 OperandTile Tcgen05Spec::b_tile() const {
   return {b_rows(), is_b_transposed ? k() : k() * element_bits() / 8, is_b_transposed, element_bits() / 8};
@@ -242,6 +250,9 @@ std::optional<Tcgen05Spec> decode_instruction(std::uint32_t bits, const Tcgen05F
   if (form.is_sparse && form.group == 2 && spec.m == 128) {
     return open(refusal, "the metadata of sparse rows that take half of the lanes");
   }
+  if (spec.is_wide && form.group == 2 && spec.m == 128) {
+    return open(refusal, "K = 96 with M = 128 over two CTAs: where the scales of B go on");
+  }
   if (has_block_scales(form.kind) && form.group == 2 && spec.m == 128 && spec.n % 64 != 0) {
     return open(refusal, shape_text(spec) + ": the scales of B over two CTAs");
   }
@@ -258,11 +269,11 @@ std::optional<MatrixDescriptor> decode_tcgen05_descriptor(std::uint64_t bits, Re
   if (bits_of(bits, 15, 14) != 0 || bits_of(bits, 31, 30) != 0 || bits_of(bits, 60, 53) != 0) {
     return misuse(refusal, "a reserved bit (15:14, 31:30 or 60:53) is set: a sum may have carried out of its field");
   }
-  if (bits_of(bits, 52, 52) != 0) return open(refusal, "an absolute leading offset (bit 52)");
   if (bits_of(bits, 51, 49) != 0) return open(refusal, "a base offset (bits 51:49)");
   MatrixDescriptor out;
   out.start = bits_of(bits, 13, 0) << 4;
   out.leading = bits_of(bits, 29, 16) << 4, out.stride = bits_of(bits, 45, 32) << 4;
+  out.has_second_chunk = bits_of(bits, 52, 52) != 0;
   switch (bits_of(bits, 63, 61)) {
     case 0:
       break;
@@ -295,14 +306,23 @@ bool may_read_tile(const MatrixDescriptor& d, const OperandTile& tile, Refusal& 
   if (d.has_wide_units && !tile.is_transposed) {
     return open(refusal, "a K-major tile in the 128-byte swizzle with 32-byte atoms"), false;
   }
+  if (d.has_second_chunk && (tile.is_transposed || tile.inner != 48 || d.swizzle_units != 8)) {
+    return fail(
+        "bit 52, an absolute leading address, is for K-major rows of 48 bytes (K = 96) in the 128-byte swizzle");
+  }
   if (d.swizzle_units == 1) return true;
   const std::uint32_t width = 16 * d.swizzle_units;
+  if (d.has_second_chunk && d.leading % (8 * width) != 0) {
+    return open(refusal,
+                "a second chunk at shared address " + std::to_string(d.leading) + ", which begins no swizzle pattern"),
+           false;
+  }
   const std::uint32_t line = tile.is_transposed ? tile.outer * tile.element_bytes : tile.inner;
   if (!tile.is_transposed && line > width) {
     return open(refusal, "rows of " + std::to_string(line) + " bytes in a swizzle of 32: where the second half lies"),
            false;
   }
-  if (d.start % width + std::min(line, width) > width) {
+  if (!d.has_second_chunk && d.start % width + std::min(line, width) > width) {
     return fail("the tile starts at byte " + std::to_string(d.start % width) + " of a swizzled row of " +
                 std::to_string(width) + " bytes and leaves it");
   }

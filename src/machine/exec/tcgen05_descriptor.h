@@ -31,6 +31,11 @@ constexpr bool has_six_bits(Tcgen05Element element) {
 // Two elements in each byte.
 constexpr bool is_packed(Tcgen05Kind kind) { return kind >= Tcgen05Kind::Mxf4; }
 
+// Whether a product of 4-bit elements may take K = 96: the target has it, and the text names the block of a scale. It
+// is unclear where the manual and NVIDIA's library differ on the target, or where the text names scales by their number
+// in a row, for which the manual counts as many as with K = 64.
+enum class Tcgen05Wide : std::uint8_t { No, Unclear, Yes };
+
 // What the instruction's text says.
 struct Tcgen05Form {
   Tcgen05Kind kind = Tcgen05Kind::F16;
@@ -38,7 +43,8 @@ struct Tcgen05Form {
   bool is_stationary = false;   // .ws
   bool is_a_in_memory = false;  // A in tensor memory
   std::uint8_t group = 1;       // CTAs
-  std::uint8_t scales = 0;      // of each row, with block scales
+  std::uint8_t scales = 0;      // of each row of 32 bytes, with block scales
+  Tcgen05Wide wide = Tcgen05Wide::No;
 };
 
 // One product: the text and the instruction descriptor together. With two CTAs, `m` and `n` are those of the pair.
@@ -51,14 +57,18 @@ struct Tcgen05Spec {
   bool is_a_negated = false, is_b_negated = false;
   bool is_a_transposed = false, is_b_transposed = false;  // MN-major
   bool is_scale_ue4m3 = false;
+  bool is_wide = false;                         // K = 96: rows of 48 bytes
   std::uint8_t selector = 0;                    // of sparse metadata
   std::uint8_t scale_a_id = 0, scale_b_id = 0;  // the first byte of the scales' cells
 
-  unsigned element_bits() const;                              // in memory, holders included
-  unsigned stored_k() const { return 256 / element_bits(); }  // elements of a row of A that are stored
+  unsigned element_bits() const;  // in memory, holders included
+  unsigned stored_k() const {
+    return (is_wide ? 384 : 256) / element_bits();
+  }  // elements of a row of A that are stored
   unsigned k() const { return form.is_sparse ? 2 * stored_k() : stored_k(); }
-  unsigned a_rows() const { return m / form.group; }  // in each CTA
-  unsigned b_rows() const { return n / form.group; }  // in each CTA
+  unsigned a_rows() const { return m / form.group; }                                     // in each CTA
+  unsigned b_rows() const { return n / form.group; }                                     // in each CTA
+  unsigned line_scales() const { return is_wide ? 3U * form.scales / 2 : form.scales; }  // of a row of A, a column of B
   OperandTile a_tile() const;
   OperandTile b_tile() const;
 };

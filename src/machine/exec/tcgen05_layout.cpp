@@ -51,6 +51,13 @@ unsigned scale_columns(const Tcgen05Spec& spec, bool is_a) {
   return (lines + 31) / 32;
 }
 
+// As copies of 128 lines with four scales each lay them down, one after the other; lines of B above 128 take two.
+unsigned scale_stride(const Tcgen05Spec& spec, bool is_a) { return !is_a && spec.n > 128 ? 8 : 4; }
+
+unsigned scale_cells(const Tcgen05Spec& spec, bool is_a) {
+  return ((is_a ? spec.scale_a_id : spec.scale_b_id) + spec.line_scales() + 3) / 4;
+}
+
 // With half of the lanes, what the text says of M = 128 may hold for the rows as they count or for the lanes that their
 // sums take: both places are copies.
 unsigned metadata_copies(const Tcgen05Spec& spec) { return 128 / spec.a_rows(); }

@@ -32,13 +32,16 @@ inline constexpr unsigned kAColumns = 8;
 unsigned a_copies(const Tcgen05Spec& spec);
 TensorPlace a_place(const Tcgen05Spec& spec, unsigned half, unsigned m, unsigned copy);
 
-// -- Block scales: bytes of a cell, from the descriptor's id on.
+// -- Block scales: bytes of a cell, from the descriptor's id on; with K = 96 they go on in a second cell.
 // ---------------------------------------------------------
 unsigned scale_copies(const Tcgen05Spec& spec, bool is_a);
 // Of A: row `line` of the pair. Of B: column `line`, which each CTA has for itself; `cta` says which.
 TensorPlace scale_place(const Tcgen05Spec& spec, bool is_a, unsigned cta, unsigned line, unsigned copy);
-// Columns from the base that hold scales.
+// Columns that hold the first cells of all lines, and how far from a line's first cell its second lies.
 unsigned scale_columns(const Tcgen05Spec& spec, bool is_a);
+unsigned scale_stride(const Tcgen05Spec& spec, bool is_a);
+// Cells of a line.
+unsigned scale_cells(const Tcgen05Spec& spec, bool is_a);
 
 // -- Sparse metadata: the nibble that belongs to a row and a chunk of its elements.
 // --------------------------------------

@@ -124,6 +124,30 @@ TEST(Tcgen05Layout, StepsAlongKStayInTheirRows) {
   }
 }
 
+// Rows of 384 bytes in three tiles of 128 as eight steps of 48 bytes, each with the tile where its rows go on.
+TEST(Tcgen05Layout, RowsOf48BytesGoOnInTheNextTile) {
+  constexpr unsigned kTiles[] = {40960, 8192, 65536};  // in no order
+  std::vector<Units> units;
+  for (const unsigned start : kTiles) units.push_back(units_in_memory(kModes[3], start, 128, 8, 1024, 16));
+  for (unsigned step = 0; step < 8; ++step) {
+    const unsigned first = 3 * step, tile = first / 8;
+    Refusal refusal;
+    const std::uint64_t bits =
+        descriptor(kTiles[tile] + 16 * (first % 8), kTiles[(tile + 1) % 3], 1024, 2) | std::uint64_t{1} << 52;
+    const auto decoded = decode_tcgen05_descriptor(bits, refusal);
+    ASSERT_TRUE(decoded) << refusal.text;
+    const OperandTile rows{128, 48, false, 0};
+    ASSERT_TRUE(may_read_tile(*decoded, rows, refusal)) << refusal.text;
+    const std::vector<std::uint32_t> pieces = tile_pieces(*decoded, rows);
+    for (unsigned row = 0; row < 128; ++row) {
+      for (unsigned i = 0; i < 3; ++i) {
+        const unsigned unit = first + i;
+        ASSERT_EQ(pieces[3 * row + i], units[unit / 8].at({row, unit % 8})) << "step " << step << " row " << row;
+      }
+    }
+  }
+}
+
 // -- Tensor memory ----------------------------------------------------------------------------------------------------
 
 Tcgen05Spec spec(Kind kind, unsigned m, unsigned n, unsigned group = 1, bool is_stationary = false,
@@ -230,6 +254,44 @@ TEST(Tcgen05Layout, ScalesLieAsTheirCopyLaysThemDown) {
   for (unsigned lane = 0; lane < 128; ++lane) {
     for (unsigned column = 0; column < 2; ++column) {
       EXPECT_EQ(cells.at({1, lane, column}), lane % 32 + 32 * column + 64 * (lane / 64));
+    }
+  }
+}
+
+// Steps of K = 96 take the scales of images that follow each other, 512 bytes for 128 lines of four, in turn: from the
+// cell's side, column c of the images has the scales 4 (c / 4) to 4 (c / 4) + 3 of its line (of up to 256 lines: 8).
+TEST(Tcgen05Layout, ScalesOf48ByteRowsFollowEachOther) {
+  for (const unsigned scales : {2U, 4U}) {
+    for (const unsigned n : {32U, 128U, 144U, 256U}) {
+      for (const bool is_a : {true, false}) {
+        Tcgen05Spec s = spec(Kind::Mxf4nvf4, 128, n, 1, false, false, scales);
+        s.is_wide = true;
+        const unsigned lines = is_a ? 128 : n, columns = lines > 128 ? 8 : 4;
+        ASSERT_EQ(s.line_scales(), scales * 3 / 2);
+        for (unsigned step = 0; step < 4; ++step) {
+          const unsigned first = step * s.line_scales(), base = first / 4 * columns;
+          (is_a ? s.scale_a_id : s.scale_b_id) = static_cast<std::uint8_t>(first % 4);
+          std::map<std::pair<unsigned, unsigned>, unsigned> found;  // line, scale: how often
+          const unsigned cells = scale_cells(s, is_a);
+          for (unsigned column = 0; column < 6 * columns; ++column) {
+            for (unsigned byte = 0; byte < 4; ++byte) {
+              const unsigned scale = 4 * (column / columns) + byte;
+              if (scale < first || scale >= first + s.line_scales()) continue;
+              const unsigned cell = (column - base) / columns;
+              EXPECT_LT(cell, cells);
+              for (unsigned lane = 0; lane < 32 && column % columns * 32 + lane < lines; ++lane) {
+                const unsigned line = column % columns * 32 + lane;
+                const TensorPlace place = scale_place(s, is_a, 0, line, 0);
+                EXPECT_EQ(place.lane, lane);
+                EXPECT_EQ(base + place.column + cell * scale_stride(s, is_a), column) << n << " line " << line;
+                EXPECT_EQ(first % 4 + (scale - first), 4 * cell + byte);
+                ++found[{line, scale}];
+              }
+            }
+          }
+          EXPECT_EQ(found.size(), std::size_t{lines} * s.line_scales());
+        }
+      }
     }
   }
 }
@@ -376,7 +438,21 @@ TEST(Tcgen05Descriptor, RefusesEachWrongFieldOfAnInstruction) {
   has(refusal_of(0x08A00000 | 1U << 31, mx), "reserved");
   has(refusal_of(0x08200000, mx), "UE8M0");
   const Tcgen05Form four{.kind = Kind::Mxf4, .scales = 2};
-  has(refusal_of(0x08A00480 | 1U << 31, four), "open: K = 96");
+  has(refusal_of(0x08A00480 | 1U << 31, four), "only sm_103a");
+  Tcgen05Form wide = four;
+  wide.wide = Tcgen05Wide::Unclear;
+  has(refusal_of(0x08A00480 | 1U << 31, wide), "open: K = 96");
+  wide.wide = Tcgen05Wide::Yes;
+  for (std::uint32_t id = 0; id < 4; ++id) EXPECT_EQ(refusal_of(0x08A00480 | 1U << 31 | id << 29, wide), "");
+  wide.is_a_in_memory = true;
+  has(refusal_of(0x08A00480 | 1U << 31, wide), "open: K = 96 with A in tensor memory");
+  wide.is_a_in_memory = false, wide.is_sparse = true;
+  has(refusal_of(0x08A00484 | 1U << 31, wide), "reserved");
+  wide.is_sparse = false, wide.group = 2;
+  has(refusal_of(0x08A00480 | 1U << 31, wide), "open: K = 96 with M = 128");
+  const Tcgen05Form six{.kind = Kind::Mxf4nvf4, .scales = 4, .wide = Tcgen05Wide::Yes};
+  EXPECT_EQ(refusal_of(0x08200480 | 1U << 31 | 2U << 29, six), "");
+  has(refusal_of(0x08200480 | 1U << 31 | 1U << 29, six), "byte 1");
   has(refusal_of(0x08A00480 | 1U << 4, four), "byte 1");
   has(refusal_of(0x08A00480 | 1U << 15, four), "K-major only");
   has(refusal_of(0x08200480 | 2U << 29, {.kind = Kind::Mxf4nvf4, .scales = 4}), "byte 2");
@@ -399,7 +475,13 @@ TEST(Tcgen05Descriptor, RefusesEachWrongFieldOfAMatrix) {
   has(refusal(kGood | 1ULL << 14), "carried");
   has(refusal(kGood | 1ULL << 30), "carried");
   has(refusal(kGood | 1ULL << 55), "reserved");
-  has(refusal(kGood | 1ULL << 52), "open: an absolute");
+  has(refusal(kGood | 1ULL << 52), "rows of 48 bytes");
+  constexpr std::uint64_t kChunk = 0x4010404000000000;  // a second chunk at address 0
+  EXPECT_EQ(refusal(kChunk | 6, {128, 48, false, 0}), "");
+  has(refusal((kChunk | 6) & ~(1ULL << 52), {128, 48, false, 0}), "leaves it");
+  has(refusal(kChunk | 1ULL << 16, {128, 48, false, 0}), "open: a second chunk");
+  has(refusal(kChunk ^ 6ULL << 61, {128, 48, false, 0}), "rows of 48 bytes");  // the 64-byte swizzle
+  has(refusal(kChunk | 8, {128, 48, false, 0}), "first row");
   has(refusal(kGood | 1ULL << 49), "open: a base offset");
   has(refusal(kGood | 1ULL << 61), "no swizzle");  // 3
   has(refusal(kGood + 7), "leaves it");            // 112 of 128 bytes

@@ -21,21 +21,24 @@ using ptx::Type;
 
 // The instruction's text, in Op::imm. Op::a, Op::b: descriptors of A (when in shared memory) and B; Op::c: the
 // instruction descriptor; Op::d: the column mask; Op::r: whether the sums are added to. Op::list: addresses in tensor
-// memory (of the sums; A, metadata, scales of A and B, where there are any), then the lanes that stay.
+// memory (of the sums; A, metadata, scales of A and B, where there are any), then the lanes that stay. Op::aux: the
+// flags.
 struct Text {
   Tcgen05Form form;
   std::uint8_t scale_d = 0;
-  std::uint8_t flags = 0;
-  static constexpr std::uint8_t kLanes = 1, kMask = 2, kShift = 64;
-  static constexpr unsigned kCollecting = 2, kBuffer = 4;  // first bits
-  CollectorHint hint() const {
-    return {static_cast<Collecting>(flags >> kCollecting & 3), static_cast<std::uint8_t>(flags >> kBuffer & 3)};
-  }
 
   static Text of(std::uint64_t imm) { return std::bit_cast<Text>(imm); }
   std::uint64_t bits() const { return std::bit_cast<std::uint64_t>(*this); }
 };
 static_assert(sizeof(Text) == 8);
+
+struct Flags {
+  static constexpr std::uint32_t kLanes = 1, kMask = 2, kShift = 64;
+  static constexpr unsigned kCollecting = 2, kBuffer = 4;  // first bits
+  static CollectorHint hint(std::uint32_t flags) {
+    return {static_cast<Collecting>(flags >> kCollecting & 3), static_cast<std::uint8_t>(flags >> kBuffer & 3)};
+  }
+};
 
 template <class D>
 class ProductOp final : public TensorOp<D> {
@@ -150,7 +153,7 @@ bool Issue<D>::read_addresses() {
   Tcgen05Product& p = product();
   if (!read(p.sums) || (form.is_a_in_memory && !read(p.a)) || (form.is_sparse && !read(p.metadata))) return false;
   if (has_block_scales(form.kind) && (!read(p.scales_a) || !read(p.scales_b))) return false;
-  if ((text_.flags & Text::kLanes) == 0) return true;
+  if ((op_.aux & Flags::kLanes) == 0) return true;
   std::uint32_t any = 0;
   for (unsigned i = 0; i < 4U * form.group; ++i) {
     const auto word = w_.concrete(w_.listed(op_, at + i), 4, lane_, "the lanes whose results stay");
@@ -174,9 +177,14 @@ bool Issue<D>::read_instruction() {
   if (!spec) return refuse(kInstructionDescriptor, "the instruction descriptor", refusal);
   product().spec = *spec;
   product().scale_d = text_.scale_d;
-  product().shifts_a = (text_.flags & Text::kShift) != 0;
-  if (product().shifts_a && spec->m != 128) {
-    w_.fault(kInstructionDescriptor, "`.ashift` with M = " + std::to_string(spec->m) + ": it is for M = 128");
+  product().shifts_a = (op_.aux & Flags::kShift) != 0;
+  if (!product().shifts_a) return true;
+  if (spec->m != 128 && spec->m != 256) {
+    w_.fault(kInstructionDescriptor, "`.ashift` with M = " + std::to_string(spec->m) + ": it is for M = 128 or 256");
+    return false;
+  }
+  if (text_.form.group == 2 && spec->m == 128) {
+    w_.unmodelled("`.ashift` with M = 128 over two CTAs: whether both copies of each row move");
     return false;
   }
   return true;
@@ -184,7 +192,7 @@ bool Issue<D>::read_instruction() {
 
 template <class D>
 bool Issue<D>::read_columns() {
-  if ((text_.flags & Text::kMask) == 0) return true;
+  if ((op_.aux & Flags::kMask) == 0) return true;
   const auto bits = w_.concrete(op_.d, 8, lane_, "the zero-column mask");
   if (!bits) return false;
   Refusal refusal;
@@ -276,7 +284,7 @@ bool Issue<D>::find_cells() {
   issued_->kind = TensorKind::Mma, issued_->group = form.group;
   issued_->shape = std::uint64_t{static_cast<unsigned>(form.kind)} | std::uint64_t{form.is_sparse} << 8 |
                    std::uint64_t{form.is_stationary} << 9 | std::uint64_t{form.group} << 10 |
-                   std::uint64_t{p.spec.m} << 16 | std::uint64_t{p.spec.n} << 32;
+                   std::uint64_t{p.spec.is_wide} << 12 | std::uint64_t{p.spec.m} << 16 | std::uint64_t{p.spec.n} << 32;
   const unsigned half = takes_half_lanes(p.spec) && p.sums.lane == 16 ? 16 : 0;
   if (!check_lane(p.sums, half, "the accumulator")) return false;
   if (!use_rows(TensorRole::Accumulator, sum_parts(p.spec), p.sums.column, sum_columns(p.spec), "the accumulator")) {
@@ -300,8 +308,11 @@ bool Issue<D>::find_cells() {
     for (const bool is_a : {true, false}) {
       const TensorAddress at = is_a ? p.scales_a : p.scales_b;
       const char* const name = is_a ? "the scales of A" : "the scales of B";
-      cells.column = at.column, cells.columns = scale_columns(p.spec, is_a);
-      if (!check_lane(at, 0, name) || !use(TensorRole::Scale, true, false, cta, cells, name)) return false;
+      if (!check_lane(at, 0, name)) return false;
+      for (unsigned cell = 0; cell < scale_cells(p.spec, is_a); ++cell) {
+        cells.column = at.column + cell * scale_stride(p.spec, is_a), cells.columns = scale_columns(p.spec, is_a);
+        if (!use(TensorRole::Scale, true, false, cta, cells, name)) return false;
+      }
     }
   }
   return true;
@@ -311,7 +322,7 @@ bool Issue<D>::find_cells() {
 template <class D>
 bool Issue<D>::collect() {
   Tcgen05Product& p = product();
-  const CollectorHint hint = text_.hint();
+  const CollectorHint hint = Flags::hint(op_.aux);
   const bool holds_b = text_.form.is_stationary;
   auto& buffer = w_.cta().cluster().tensor_pipe().collector(p.rank, holds_b ? 1 + hint.buffer : 0U);
   auto mine = std::make_shared<CollectorFill>();
@@ -377,24 +388,29 @@ std::uint8_t scales_of(const Instr& instr, Tcgen05Kind kind) {
   return instr.has(Mod::scale_vec_4X) || instr.has(Mod::block16) ? 4 : 2;
 }
 
+Tcgen05Wide wide_of(const ptx::Target& target, const Instr& instr) {
+  if (target.text == "sm_103f") return Tcgen05Wide::Unclear;
+  if (target.text != "sm_103a") return Tcgen05Wide::No;
+  return instr.has(Mod::block16) || instr.has(Mod::block32) ? Tcgen05Wide::Yes : Tcgen05Wide::Unclear;
+}
+
 template <class D>
 StepFn<D> select_product(DecodeContext& ctx, const Instr& instr, Op<D>& op, bool is_sparse, bool is_stationary) {
   const bool shifts_a = instr.has(Mod::ashift);
-  if (shifts_a && (is_sparse || instr.has(Mod::cta_group_2))) {
-    return ctx.unmodelled("`.ashift` of sparse rows, or of the rows of a pair of CTAs"), nullptr;
-  }
+  if (shifts_a && is_sparse) return ctx.unmodelled("`.ashift` of sparse rows"), nullptr;
   Text text;
-  if (shifts_a) text.flags |= Text::kShift;
+  std::uint32_t flags = shifts_a ? Flags::kShift : 0;
   text.form.kind = kind_of(instr);
   text.form.is_sparse = is_sparse, text.form.is_stationary = is_stationary;
   text.form.group = instr.has(Mod::cta_group_2) ? 2 : 1;
   const bool is_scaled = has_block_scales(text.form.kind);
   if (is_scaled) text.form.scales = scales_of(instr, text.form.kind);
+  text.form.wide = wide_of(ctx.module().target, instr);
   for (const Mod mod : instr.mods) {
     const std::optional<CollectorHint> hint = collector_hint(ptx::text(mod));
     if (!hint) continue;
-    text.flags |= static_cast<std::uint8_t>(static_cast<unsigned>(hint->collecting) << Text::kCollecting |
-                                            unsigned{hint->buffer} << Text::kBuffer);
+    flags |= static_cast<std::uint32_t>(hint->collecting) << Flags::kCollecting | std::uint32_t{hint->buffer}
+                                                                                      << Flags::kBuffer;
   }
   std::vector<Slot> slots;
   std::size_t next = 0;
@@ -411,20 +427,20 @@ StepFn<D> select_product(DecodeContext& ctx, const Instr& instr, Op<D>& op, bool
   op.c = ctx.source(instr.operands[next++], Type::b32);
   if (is_scaled) add(), add();
   if (instr.operands[next].kind == Operand::Kind::Vector) {
-    text.flags |= Text::kLanes;
+    flags |= Flags::kLanes;
     for (const Operand& each : instr.operands[next++].elements) slots.push_back(ctx.source(each, Type::b32));
   }
   op.r = ctx.pred_source(instr.operands[next++]);
   if (next < instr.operands.size()) {
     if (is_stationary) {
-      text.flags |= Text::kMask;
+      flags |= Flags::kMask;
       op.d = ctx.source(instr.operands[next], Type::b64);
     } else {
       text.scale_d = static_cast<std::uint8_t>(instr.operands[next].integer);
     }
   }
   op.list = ctx.list(slots);
-  op.imm = text.bits();
+  op.imm = text.bits(), op.aux = flags;
   return &step_product<D>;
 }
 

@@ -123,6 +123,14 @@ TEST(Tcgen05Mma, TakesA6BitAThatACopyHasLaidDown) {
   }
 }
 
+// A after a product with `.ashift`: the last row of each 32 lanes stays.
+void move_rows(Image& image) {
+  for (unsigned lane = 0; lane < 128; ++lane) {
+    const auto row = [&](unsigned of) { return image.begin() + of * kColumns + kA; };
+    if (lane % 32 != 31) std::copy_n(row(lane + 1), 8, row(lane));
+  }
+}
+
 TEST(Tcgen05Mma, MovesTheRowsOfABehindAShiftingProduct) {
   unsigned seed = 250;
   for (const Type& type : {kBF16, kTf32, kE4M3, kS8}) {
@@ -137,14 +145,38 @@ TEST(Tcgen05Mma, MovesTheRowsOfABehindAShiftingProduct) {
                  .a_in_memory = true,
                  .collector = ".ashift"};
     Problem problem = make(c, seed++);
-    for (unsigned lane = 0; lane < 128; ++lane) {
-      const auto row = [&](unsigned of) { return problem.expected[0].begin() + of * kColumns + kA; };
-      if (lane % 32 != 31) std::copy_n(row(lane + 1), 8, row(lane));
-    }
+    move_rows(problem.expected[0]);
     const Ran ran = run(problem.kernel);
     ASSERT_FALSE(ran.result.stop) << c.text() << ": " << ran.message();
     EXPECT_EQ(ran.out, problem.expected[0]) << c.text();
   }
+  // Of a pair: in the tensor memory of each block.
+  Problem problem = make({.kind = "f16",
+                          .a = kBF16,
+                          .b = kBF16,
+                          .m = 256,
+                          .n = 32,
+                          .group = 2,
+                          .a_in_memory = true,
+                          .collector = ".ashift"},
+                         seed);
+  Image both;
+  for (Image& image : problem.expected) {
+    move_rows(image);
+    both.insert(both.end(), image.begin(), image.end());
+  }
+  const Ran ran = run(problem.kernel);
+  ASSERT_FALSE(ran.result.stop) << ran.message();
+  EXPECT_EQ(ran.out, both);
+  const Case half{.kind = "f16",
+                  .a = kBF16,
+                  .b = kBF16,
+                  .m = 128,
+                  .n = 32,
+                  .group = 2,
+                  .a_in_memory = true,
+                  .collector = ".ashift"};
+  EXPECT_EQ(run(make(half, seed).kernel).code(), "machine.unmodelled");
 }
 
 TEST(Tcgen05Mma, AddsScalesNegatesAndKeepsLanes) {
@@ -254,6 +286,66 @@ TEST(Tcgen05Mma, ScalesBlocks) {
   check({.kind = "mxf4nvf4", .a = kFour, .b = kFour, .m = 128, .n = 16, .scales = 4, .has_ue4m3 = true}, seed++);
 }
 
+// Rows of 48 bytes: the eight steps of K through three swizzled rows of 128 bytes, and without a swizzle.
+TEST(Tcgen05Mma, MultipliesRowsOf48Bytes) {
+  unsigned seed = 750;
+  for (unsigned unit = 0; unit < 8; ++unit) {
+    check({.kind = "mxf4",
+           .a = kFour,
+           .b = kFour,
+           .m = 128,
+           .n = unit % 2 == 0 ? 32U : 192U,
+           .scales = 3,
+           .id_a = unit % 4,
+           .id_b = 3 - unit % 4,
+           .is_wide = true,
+           .unit = unit},
+          seed++);
+  }
+  for (const unsigned swizzle : {16U, 64U}) {
+    check({.kind = "mxf4", .a = kFour, .b = kFour, .m = 128, .n = 48, .swizzle = swizzle, .scales = 3, .is_wide = true},
+          seed++);
+  }
+  for (const unsigned id : {0U, 2U}) {
+    for (const bool has_ue4m3 : {false, true}) {
+      check({.kind = "mxf4nvf4",
+             .a = kFour,
+             .b = kFour,
+             .m = 128,
+             .n = has_ue4m3 ? 256U : 128U,
+             .scales = 6,
+             .has_ue4m3 = has_ue4m3,
+             .id_a = id,
+             .id_b = 2 - id,
+             .is_wide = true,
+             .unit = 6},
+            seed++);
+    }
+  }
+  check({.kind = "mxf4nvf4",
+         .a = kFour,
+         .b = kFour,
+         .m = 256,
+         .n = 64,
+         .group = 2,
+         .scales = 3,
+         .id_a = 1,
+         .is_wide = true,
+         .unit = 7},
+        seed++);
+  check({.kind = "mxf4nvf4",
+         .a = kFour,
+         .b = kFour,
+         .m = 256,
+         .n = 256,
+         .group = 2,
+         .scales = 6,
+         .has_ue4m3 = true,
+         .is_wide = true,
+         .unit = 3},
+        seed++);
+}
+
 // -- Over the reals ---------------------------------------------------------------------------------------------------
 
 // in: A [64][16], then B by columns [8][16]; 16-byte units of eight rows stand together, A's halves of K 1024 bytes
@@ -352,6 +444,7 @@ TEST(Tcgen05Mma, RunsEveryKindOverTheReals) {
                         Case{.kind = "tf32", .a = kTf32, .b = kTf32, .m = 128, .n = 16, .is_sparse = true},
                         Case{.kind = "f8f6f4", .a = kE2M3, .b = kE4M3, .m = 64, .n = 8},
                         Case{.kind = "mxf4", .a = kFour, .b = kFour, .m = 128, .n = 16, .is_sparse = true, .scales = 2},
+                        Case{.kind = "mxf4", .a = kFour, .b = kFour, .m = 128, .n = 16, .scales = 3, .is_wide = true},
                         Case{.kind = "mxf8f6f4", .a = kE4M3, .b = kE5M2, .m = 128, .n = 64, .group = 2, .scales = 1}}) {
     const Ran ran = run_field(make(c, seed++).kernel);
     EXPECT_FALSE(ran.result.stop) << c.text() << ": " << ran.message();
@@ -483,6 +576,10 @@ TEST(Tcgen05Mma, ReportsWrongMatrixDescriptors) {
           .b_transposed = true},
          "xor.b64 %da, %da, 0x6000000000000000", code, "32-byte atoms only");
   expect(kPlain, "or.b64 %da, %da, 0x2000000000000", "machine.unmodelled", "base offset");
+  expect(kPlain, "or.b64 %da, %da, 0x10000000000000", code, "rows of 48 bytes");
+  const Case wide{.kind = "mxf4", .a = kFour, .b = kFour, .m = 128, .n = 32, .scales = 3, .is_wide = true, .unit = 6};
+  expect(wide, "xor.b64 %da, %da, 0x10000000000000", code, "leaves it");
+  expect(wide, "add.u64 %da, %da, 0x10000", "machine.unmodelled", "begins no swizzle pattern");
 }
 
 TEST(Tcgen05Mma, ReportsWrongInstructionDescriptors) {
@@ -494,6 +591,8 @@ TEST(Tcgen05Mma, ReportsWrongInstructionDescriptors) {
          "M of both");  // 64, that of each block
   expect({.kind = "i8", .a = kS8, .b = kS8, .m = 128, .n = 16}, "or.b32 %id, %id, 0x2000", code, "negates");
   expect(kPlain, "xor.b32 %id, %id, 0x00060000", "machine.unmodelled", "N % 16");
+  const Case four{.kind = "mxf4", .a = kFour, .b = kFour, .m = 128, .n = 32, .scales = 2};
+  expect(four, "or.b32 %id, %id, 0x80000000", code, "K = 96, which only sm_103a has");
   expect({.kind = "f16", .a = kBF16, .b = kBF16, .m = 128, .n = 64, .is_stationary = true, .shift = 4},
          "or.b64 %mask, %mask, 0x1000000000", code, "mask");
 }
@@ -524,11 +623,6 @@ TEST(Tcgen05Mma, ReportsOperandsAtTheWrongPlaceOfTensorMemory) {
 TEST(Tcgen05Mma, ReportsProductsOfAWholeWarp) {
   const Ran ran = run_changed(kPlain, "@!%one bra WAIT;\n", "@!%w0 bra WAIT;\n");
   EXPECT_EQ(ran.code(), "machine.tensor-issue") << ran.message();
-}
-
-TEST(Tcgen05Mma, ReportsAPairWithoutAnotherBlock) {
-  const Ran ran = run_changed(kPlain, "tcgen05.mma.cta_group::1", "tcgen05.mma.cta_group::2");
-  EXPECT_EQ(ran.code(), "machine.cluster") << ran.message();
 }
 
 }  // namespace

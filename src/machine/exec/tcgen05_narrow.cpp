@@ -93,7 +93,7 @@ template <class D>
 bool find_scales(Cluster<D>& cluster, const Tcgen05Product& product, bool is_a, unsigned index, std::uint32_t pc,
                  Scales& out) {
   const Tcgen05Spec& spec = product.spec;
-  out.per_line = spec.form.scales;
+  out.per_line = spec.line_scales();
   if (out.per_line == 0) return true;
   const auto fail = [&](std::string text) {
     cluster.fault(Stop::Kind::Defect, kTensorOperand, std::move(text), pc);
@@ -105,16 +105,19 @@ bool find_scales(Cluster<D>& cluster, const Tcgen05Product& product, bool is_a, 
   const unsigned first = is_a ? spec.scale_a_id : spec.scale_b_id, lines = is_a ? spec.a_rows() : spec.n;
   const std::uint32_t base = (is_a ? product.scales_a : product.scales_b).column;
   for (unsigned line = 0; line < lines; ++line) {
-    std::array<std::uint8_t, 4> bytes{};
+    std::array<std::uint8_t, 6> bytes{};
     for (unsigned copy = 0; copy < scale_copies(spec, is_a); ++copy) {
       const TensorPlace place = scale_place(spec, is_a, index, is_a ? index * lines + line : line, copy);
-      const domain::Word word = memory.read(place.lane, base + place.column);
+      domain::Word word;
       for (unsigned i = 0; i < out.per_line; ++i) {
-        const auto byte = static_cast<std::uint8_t>(word.bits >> (8 * (first + i)));
-        if (word.tags[first + i] != 0) {
+        const unsigned in_cell = (first + i) % 4;
+        const std::uint32_t column = base + place.column + (first + i) / 4 * scale_stride(spec, is_a);
+        if (i == 0 || in_cell == 0) word = memory.read(place.lane, column);
+        const auto byte = static_cast<std::uint8_t>(word.bits >> (8 * in_cell));
+        if (word.tags[in_cell] != 0) {
           return fail(std::string("a scale of ") + name + " that was never written or is abstract, of line " +
                       std::to_string(line) + ": lane " + std::to_string(place.lane) + ", column " +
-                      std::to_string(base + place.column));
+                      std::to_string(column));
         }
         if (copy != 0 && byte != bytes[i]) {
           return fail(std::string("the copies of the scales of ") + name + " differ, of line " + std::to_string(line) +

@@ -155,8 +155,10 @@ void multiply_unshifted(Cluster<D>& cluster, const Tcgen05Product& product, std:
 template <class D>
 void multiply(Cluster<D>& cluster, const Tcgen05Product& product, std::uint32_t pc) {
   multiply_unshifted(cluster, product, pc);
-  for (std::uint32_t lane = 0; product.shifts_a && lane < kTensorLanes; lane += kShiftLanes) {
-    shift_rows(cluster.cta(product.rank).tensor_memory(), lane, product.a.column);
+  for (unsigned cta = 0; product.shifts_a && cta < product.spec.form.group; ++cta) {
+    for (std::uint32_t lane = 0; lane < kTensorLanes; lane += kShiftLanes) {
+      shift_rows(cluster.cta(product.rank + cta).tensor_memory(), lane, product.a.column);
+    }
   }
 }
 

@@ -62,12 +62,14 @@ struct Case {
   unsigned shift = 0;
   const char* collector = "";   // words before the operands
   unsigned id_a = 0, id_b = 0;  // of scales
+  bool is_wide = false;         // K = 96
+  unsigned unit = 0;  // with K = 96: of 16 bytes in 128, where rows begin; past the eighth they go on elsewhere
 
   std::string kind_name() const { return kind; }
   bool is_packed() const { return kind_name() == "mxf4" || kind_name() == "mxf4nvf4"; }
   bool is_integer() const { return kind_name() == "i8"; }
   unsigned bits() const { return is_packed() ? 4 : a.bits < 8 ? 8 : a.bits; }
-  unsigned stored() const { return 256 / bits(); }
+  unsigned stored() const { return is_wide ? 96 : 256 / bits(); }
   unsigned k() const { return is_sparse ? 2 * stored() : stored(); }
   unsigned rows() const { return m / group; }
   bool takes_half_lanes_sparse() const { return is_sparse && !is_stationary && group == 1 && m == 64; }
@@ -75,7 +77,8 @@ struct Case {
     return kind_name() + " " + a.name + " x " + b.name + " m" + std::to_string(m) + " n" + std::to_string(n) +
            " group " + std::to_string(group) + " swizzle " + std::to_string(swizzle) +
            (a_in_memory ? " A in tensor memory" : "") + (a_transposed ? " A transposed" : "") +
-           (b_transposed ? " B transposed" : "") + (is_sparse ? " sparse" : "") + (is_stationary ? " ws" : "");
+           (b_transposed ? " B transposed" : "") + (is_sparse ? " sparse" : "") + (is_stationary ? " ws" : "") +
+           (is_wide ? " K = 96 from unit " + std::to_string(unit) : "");
   }
 };
 
@@ -86,12 +89,15 @@ struct Placement {
   bool transposed;
   unsigned bits;
   unsigned leading, stride;
+  unsigned unit = 0, chunk = 0;  // where rows begin; bytes from the tile's start to where they go on, 0: nowhere
 };
+inline constexpr unsigned kAStart = 0, kBStart = 32768, kTile = 98304;  // bytes
 inline Placement placement_of(const Case& c, bool is_a) {
   const bool transposed = is_a ? c.a_transposed : c.b_transposed;
   const unsigned lines = is_a ? c.rows() : c.n / c.group + 32;
   const unsigned k = is_a ? c.stored() : c.k(), bits = c.bits(), width = c.swizzle == 129 ? 128 : c.swizzle;
   Placement p{c.swizzle, width, transposed, bits, 0, 0};
+  if (c.is_wide && width == 128) p.unit = c.unit, p.chunk = is_a ? 16384 : 32768;
   const unsigned atom = (c.swizzle == 129 ? 4 : 8) * width;
   if (!transposed) {
     p.stride = atom;
@@ -115,7 +121,9 @@ inline unsigned bit_of(const Placement& p, const Type& t, unsigned line, unsigne
     } else {
       bit = k * p.bits % 8;
     }
+    along += 16 * p.unit;
     at = line / 8 * p.stride + line % 8 * p.width + (p.width == 16 ? along / 16 * p.leading + along % 16 : along);
+    if (p.chunk != 0 && along >= 128) at += p.chunk - 128;
   } else if (p.width == 16) {
     at = line / per_row * p.stride + line % per_row * p.bits / 8 + k / 8 * p.leading + k % 8 * 16;
   } else {
@@ -134,16 +142,19 @@ inline std::uint64_t descriptor(const Placement& p, unsigned start) {
                              : p.swizzle == 64  ? 4
                              : p.swizzle == 32  ? 6
                                                 : 0;
-  return code << 61 | std::uint64_t{1} << 46 | std::uint64_t{p.stride / 16} << 32 |
-         std::uint64_t{p.leading / 16} << 16 | start / 16;
+  // Rows that go on elsewhere have an address for a leading offset.
+  const std::uint64_t leading = p.chunk != 0 ? std::uint64_t{1} << 52 | std::uint64_t{(start + p.chunk) / 16} << 16
+                                             : std::uint64_t{p.leading / 16} << 16;
+  return code << 61 | std::uint64_t{1} << 46 | std::uint64_t{p.stride / 16} << 32 | leading | (start / 16 + p.unit);
 }
 
-inline constexpr unsigned kAStart = 0, kBStart = 32768, kTile = 98304;  // bytes
 inline constexpr unsigned kTileWords = kTile / 4;
 
 // -- Tensor memory ----------------------------------------------------------------------------------------------------
 
 inline constexpr unsigned kColumns = 320, kSums = 4, kA = 262, kMeta = 272, kScalesA = 280, kScalesB = 290;
+// With K = 96: what one cell of a row has no room for lies behind the cells of all its 128 or 256 lines.
+inline unsigned second_cell(bool is_a, unsigned lines) { return !is_a && lines > 128 ? 8 : 4; }
 inline constexpr unsigned kCells = 128 * kColumns;
 
 struct Place {
@@ -318,8 +329,9 @@ inline void put_scales(const Case& c, const Data& d, std::vector<Image>& images)
     const unsigned r = m % c.rows();
     for (unsigned w = 0; w < 4; ++w) {
       for (unsigned j = 0; j < c.scales; ++j) {
-        put_bits(images[m / c.rows()], r % 32 + 32 * w, kScalesA + r / 32, 8 * (c.id_a + j), 8,
-                 d.codes_a[m * c.scales + j]);
+        const unsigned byte = c.id_a + j;
+        put_bits(images[m / c.rows()], r % 32 + 32 * w, kScalesA + r / 32 + byte / 4 * second_cell(true, c.rows()),
+                 8 * (byte % 4), 8, d.codes_a[m * c.scales + j]);
       }
     }
   }
@@ -332,7 +344,9 @@ inline void put_scales(const Case& c, const Data& d, std::vector<Image>& images)
             const unsigned h = n >= c.n / 2 ? 1 : 0;
             put_bits(image, n % 32 + 64 * h + 32 * (w % 2), kScalesB + n % (c.n / 2) / 32, 8 * (c.id_b + j), 8, code);
           } else {
-            put_bits(image, n % 32 + 32 * w, kScalesB + n / 32, 8 * (c.id_b + j), 8, code);
+            const unsigned byte = c.id_b + j;
+            put_bits(image, n % 32 + 32 * w, kScalesB + n / 32 + byte / 4 * second_cell(false, c.n), 8 * (byte % 4), 8,
+                     code);
           }
         }
       }
@@ -344,7 +358,9 @@ inline std::uint32_t instruction_descriptor(const Case& c) {
   std::uint32_t bits = c.a.code << 7 | c.b.code << 10 | (c.negates_a ? 1u << 13 : 0) | (c.negates_b ? 1u << 14 : 0) |
                        (c.a_transposed ? 1u << 15 : 0) | (c.b_transposed ? 1u << 16 : 0) | c.n / 8 << 17 |
                        c.m / 16 << 24 | (c.is_sparse ? 4u : 0);
-  if (c.scales != 0) return bits | (c.has_ue4m3 ? 0 : 1u << 23) | c.id_a << 29 | c.id_b << 4;
+  if (c.scales != 0) {
+    return bits | (c.has_ue4m3 ? 0 : 1u << 23) | c.id_a << 29 | c.id_b << 4 | (c.is_wide ? 1u << 31 : 0);
+  }
   return bits | (c.is_integer() ? 2u : c.is_half ? 0u : 1u) << 4 | (c.shift == 0 ? 0 : c.shift <= 8 ? 1u : 2u) << 30;
 }
 
@@ -355,7 +371,11 @@ inline std::string product_text(const Case& c) {
   if (c.is_stationary) text += ".ws";
   if (c.is_sparse) text += ".sp";
   text += ".cta_group::" + number(c.group) + ".kind::" + c.kind;
-  if (c.scales != 0) text += ".block_scale.scale_vec::" + number(c.scales) + "X";
+  if (c.is_wide) {
+    text += ".block_scale.block" + number(96 / c.scales);
+  } else if (c.scales != 0) {
+    text += ".block_scale.scale_vec::" + number(c.scales) + "X";
+  }
   text += c.collector;
   text += " [%sums], " + std::string(c.a_in_memory ? "[%base + " + number(kA) + "]" : "%da") + ", %db";
   if (c.a_in_memory && c.lane != 0)
@@ -409,6 +429,9 @@ inline std::string body_of(const Case& c) {
   body +=
       "mov.u32 %r4, tile;\nshr.u32 %r4, %r4, 4;\ncvt.u64.u32 %rd6, %r4;\nadd.u64 %da, %da, %rd6;\nadd.u64 %db, %db, "
       "%rd6;\n";
+  if (placement_of(c, true).chunk != 0) {
+    body += "shl.b64 %rd6, %rd6, 16;\nadd.u64 %da, %da, %rd6;\nadd.u64 %db, %db, %rd6;\n";
+  }
   for (unsigned i = 0; i < 4; ++i) body += "mov.b32 %s" + number(i) + ", " + number(c.stays[i]) + ";\n";
   // One run of zeroed columns, after one of used ones.
   const std::uint64_t mask =
@@ -479,7 +502,7 @@ inline Problem make(const Case& c, unsigned seed) {
   kernel.before = ".extern .shared .align 1024 .b8 tile[];\n";
   kernel.block = {128, 1, 1}, kernel.grid = {c.group, 1, 1}, kernel.cluster = {c.group, 1, 1};
   kernel.directives = c.group == 1 ? "" : ".reqntid 128, 1, 1 .reqnctapercluster 2, 1, 1 ";
-  kernel.target = "sm_100a";
+  kernel.target = c.is_wide ? "sm_103a" : "sm_100a", kernel.version = "8.8";
   kernel.out_words = c.group * kCells;
   kernel.dynamic_shared = kTile;
   return problem;

@@ -17,12 +17,15 @@ template <class D>
 class ShiftOp final : public TensorOp<D> {
  public:
   void run(Cluster<D>& cluster) override {
-    shift_rows(cluster.cta(this->rank).tensor_memory(), address.lane, address.column);
+    for (std::uint32_t cta = first; cta < first + this->group; ++cta) {
+      shift_rows(cluster.cta(cta).tensor_memory(), address.lane, address.column);
+    }
   }
+  std::uint32_t first = 0;  // rank of the CTA, or of the pair's first
   TensorAddress address;
 };
 
-// Op::a, aux: the address, and what is added to it;
+// Op::a, aux: the address, and what is added to it; Op::imm: the group.
 template <class D>
 void step_shift(Warp<D>& warp, const Op<D>& op) {
   auto& w = run_of(warp);
@@ -31,9 +34,12 @@ void step_shift(Warp<D>& warp, const Op<D>& op) {
                                      std::to_string(w.index()) + " execute this, and each issues a shift of its own");
   }
   const auto lane = static_cast<unsigned>(std::countr_zero(w.mask()));
+  const auto group = static_cast<std::uint32_t>(op.imm);
+  if (group == 2 && !peer_rank(w)) return;
   const std::optional<std::uint32_t> bits = tensor_address(w, op.a, op.aux, lane);
   if (!bits) return;
   auto shift = std::make_unique<ShiftOp<D>>();
+  shift->group = group, shift->first = group == 2 ? w.cta().rank() & ~1U : w.cta().rank();
   shift->address = TensorAddress::of(*bits);
   shift->kind = TensorKind::Shift;
   if (shift->address.lane % kShiftLanes != 0) {
@@ -41,13 +47,15 @@ void step_shift(Warp<D>& warp, const Op<D>& op) {
                                        std::to_string(shift->address.lane));
   }
   // All but the first are read, all but the last written.
-  for (const bool is_write : {false, true}) {
-    TensorUse use;
-    use.reads = !is_write, use.writes = is_write, use.rank = w.cta().rank();
-    use.lane = shift->address.lane + (is_write ? 0 : 1), use.lanes = kShiftLanes - 1;
-    use.column = shift->address.column, use.columns = kShiftColumns;
-    if (!check_cells(w, lane, use, "shifts")) return;
-    shift->uses.push_back(use);
+  for (std::uint32_t cta = shift->first; cta < shift->first + group; ++cta) {
+    for (const bool is_write : {false, true}) {
+      TensorUse use;
+      use.reads = !is_write, use.writes = is_write, use.rank = cta;
+      use.lane = shift->address.lane + (is_write ? 0 : 1), use.lanes = kShiftLanes - 1;
+      use.column = shift->address.column, use.columns = kShiftColumns;
+      if (!check_cells(w, lane, use, "shifts")) return;
+      shift->uses.push_back(use);
+    }
   }
   w.cta().cluster().tensor_pipe().issue(w, lane, std::move(shift));
 }
@@ -69,12 +77,8 @@ void shift_rows(TensorMemory<D>& memory, std::uint32_t lane, std::uint32_t colum
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::Tcgen05Shift>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
-  if (cta_group(instr) == 2) {
-    ctx.unmodelled("which rows of a pair of CTAs `tcgen05.shift.cta_group::2` moves");
-    return nullptr;
-  }
   const DecodeContext::Address at = ctx.address(instr.operands[0]);
-  op.a = at.base, op.aux = static_cast<std::uint32_t>(at.offset);
+  op.a = at.base, op.aux = static_cast<std::uint32_t>(at.offset), op.imm = cta_group(instr);
   return &step_shift<D>;
 }
 
