@@ -126,7 +126,11 @@ void RaceChecker::touch_tensor(std::uint32_t index, std::span<const TensorUse> u
 // Whether what `op` does at `use` comes after what x does there.
 bool RaceChecker::judge_tensor(const TensorOp& x, const TensorTouch& touch, const TensorOp& op, const TensorUse& use) {
   const WarpMask who{op.warp, op.lanes};
-  const bool is_in_pipe = is_pipelined(x, touch, op, {use.role, use.reads, use.writes});
+  // Threads of a warp that nothing synchronises issue in any order.
+  const auto lane = static_cast<unsigned>(std::countr_zero(op.lanes));
+  const auto other = static_cast<unsigned>(std::countr_zero(x.lanes));
+  const bool is_in_pipe = is_pipelined(x, touch, op, {use.role, use.reads, use.writes}) &&
+                          (lane == other || clocks_.knows(op.warp, lane, x.warp, other, x.epoch));
   const bool is_ordered = is_in_pipe || has_ended(x, who);
   const std::uint64_t place = std::uint64_t{use.rank} << kWindowBits | use.column;
   const auto at = [&](const TensorOp& one) {
@@ -160,6 +164,7 @@ void RaceChecker::tensor_issued(const TensorIssue& issue) {
   TensorOp op;
   op.number = row.number, op.fenced = row.fenced, op.sequence = ++row.issued;
   op.instr = issue.instr, op.warp = issue.warp, op.lanes = issue.mask;
+  op.epoch = clocks_.epoch(issue.warp);
   op.kind = issue.kind, op.group = issue.group, op.shape = issue.shape;
   for (const TensorUse& use : issue.uses) {
     if (use.role != TensorRole::Accumulator) continue;

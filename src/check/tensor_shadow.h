@@ -19,6 +19,7 @@ namespace plumb::check {
 struct TensorOp {
   std::uint32_t number = 0, fenced = 0, sequence = 0;
   std::uint32_t instr = 0, warp = 0, lanes = 0;
+  std::uint32_t epoch = 0;  // of the warp, when it was issued
   machine::TensorKind kind = machine::TensorKind::Load;
   std::uint32_t group = 1;
   std::uint64_t shape = 0;
@@ -31,8 +32,8 @@ struct TensorTouch {
   bool reads = false, writes = false;
 };
 
-// x, which was issued first, and y conflict in some cells; their accesses there come in the order of issue all the
-// same.
+// x, which was issued before y as y's thread knows, and y conflict in some cells; their accesses there come in the
+// order of issue all the same.
 bool is_pipelined(const TensorOp& x, const TensorTouch& x_touch, const TensorOp& y, const TensorTouch& y_touch);
 
 class TensorShadow {

@@ -342,6 +342,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"product_of_another_warp", "more0",
               [](Stream& s) { s.issue({.instr = kMma2, .warp = 4, .uses = {Stream::d(true)}}); },
               "tensor.unwaited-read", kMma2},
+        Fault{"product_of_another_thread", "more0",
+              [](Stream& s) { s.issue({.instr = kMma2, .lane = 1, .uses = {Stream::d(true)}}); },
+              "tensor.unwaited-read", kMma2},
         Fault{"store_into_the_accumulator", "commit0", [](Stream& s) { s.st(kD); }, "tensor.unwaited-write", kSt, true},
         Fault{"store_into_a_operand", "wait20", [](Stream& s) { s.st(kA); }, "tensor.overwrites-read", kSt, true},
         Fault{"copy_into_the_accumulator", "commit0",
@@ -508,6 +511,15 @@ TEST(TensorChain, ALaterCommitTellsOfEarlierOperations) {
   stream.fences(true);
   stream.ld(kD2, 32);
   stream.ld(kD);
+  EXPECT_EQ(stream.found(), std::vector<std::string>{});
+}
+
+TEST(TensorChain, ThreadsOfAWarpFollowEachOtherOnceTheyAreSynchronised) {
+  Stream stream;
+  stream.begin();
+  stream.issue({.uses = {Stream::d(false)}});
+  stream.sync_warp(kIssuer);
+  stream.issue({.instr = kMma2, .lane = 1, .uses = {Stream::d(true)}});
   EXPECT_EQ(stream.found(), std::vector<std::string>{});
 }
 

@@ -156,7 +156,16 @@ void TensorPipe<D>::cta_exited(std::uint32_t rank) {
                               "waited for a `tcgen05.commit` that tracks it",
                           op->pc);
   }
-  // What would only arrive at a barrier of the block is lost with it.
+  // Commits that nobody waited for arrive while the barrier is there; what still runs in another block of the cluster
+  // arrives at no barrier.
+  const auto is_due = [&](const TensorCommit& commit) {
+    return commit.barrier.rank == rank &&
+           std::none_of(ops_.begin(), ops_.end(), [&](const auto& op) { return is_tracked(*op, commit); });
+  };
+  for (auto due = std::find_if(commits_.begin(), commits_.end(), is_due); due != commits_.end();
+       due = std::find_if(commits_.begin(), commits_.end(), is_due)) {
+    complete(static_cast<std::size_t>(due - commits_.begin()));
+  }
   std::erase_if(commits_, [&](const TensorCommit& commit) { return commit.barrier.rank == rank; });
 }
 

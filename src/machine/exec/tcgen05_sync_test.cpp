@@ -54,6 +54,24 @@ TEST(Tcgen05Commit, OfEveryLaneArrivesAsOftenAsThereAreLanes) {
   EXPECT_EQ(missing.code(), "machine.deadlock");
 }
 
+// Nobody waits for the second; its arrival is there all the same, in phase 1, when the block ends.
+TEST(Tcgen05Commit, ThatNobodyWaitsForArrivesBeforeItsBlockEnds) {
+  const std::string commit = "@%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];\n";
+  Kernel kernel = cluster_of(1, 1, commit + kWait + commit);
+  std::vector<std::uint64_t> phases;
+  struct Arrivals final : test::QuietObserver {
+    explicit Arrivals(std::vector<std::uint64_t>& out) : phases(out) {}
+    void mbarrier(const MbarrierEvent& event) override {
+      if (event.is_commit) phases.push_back(event.phase);
+    }
+    std::vector<std::uint64_t>& phases;
+  };
+  kernel.options.observe = [&](std::uint64_t) { return std::make_unique<Arrivals>(phases); };
+  const auto ran = test::run(kernel);
+  EXPECT_EQ(ran.code(), "") << ran.message();
+  EXPECT_EQ(phases, (std::vector<std::uint64_t>{0, 1}));
+}
+
 TEST(Tcgen05Commit, ReachesEveryBlockOfItsMask) {
   const std::string commit =
       "and.pred %p4, %p1, %p2;\nmov.u16 %h1, 11;\n@%p4 tcgen05.commit.cta_group::2.mbarrier::arrive::one"
