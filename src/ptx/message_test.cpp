@@ -125,6 +125,26 @@ TEST(Messages, AMistakeIsOneErrorThatSaysWhatIsRight) {
   }
 }
 
+// Of one function, which ptxas refuses as a whole.
+TEST(Messages, AFunctionUsesTensorMemoryByBlocksOrByPairs) {
+  const auto findings_with = [](const char* second) {
+    Findings findings;
+    const std::string text = std::string(
+                                 ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n"
+                                 "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n") +
+                             second + "\nret;\n}\n.visible .entry other()\n{\n" +
+                             "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nret;\n}\n";
+    load(std::make_shared<Source>("t.ptx", text), findings);
+    return findings;
+  };
+  EXPECT_TRUE(findings_with("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;").empty());
+  const Findings mixed = findings_with("tcgen05.dealloc.cta_group::1.sync.aligned.b32 0, 32;");
+  ASSERT_EQ(mixed.list().size(), 1u);
+  EXPECT_EQ(mixed.list()[0].code->id, "ptx.modifier");
+  EXPECT_EQ(mixed.list()[0].place.source->locate(mixed.list()[0].place.span.begin).line, 7U);
+  EXPECT_EQ(mixed.list()[0].hint, "write `.cta_group::2`");
+}
+
 TEST(Messages, ErrorsOfGrammarAndOfMeaningAreToldTogetherInTheOrderOfTheText) {
   const Findings findings = findings_of(
       "add.s64 %d0, %d1, %r0;\nmov.u32 %r0 %r1;\nmul.s32 %r0, %r1, %r2;\nmov.u32 %rx, 1;\nmov.u32 %r0, %rx;\n"

@@ -27,7 +27,7 @@ class Validator {
 
   bool run() {
     for (Function& function : module_.functions) {
-      function_ = &function;
+      function_ = &function, grouped_ = nullptr;
       for (Instr& instr : function.instrs) {
         if (findings_.list().size() >= kMostFindings) return false;
         check(instr);
@@ -74,7 +74,7 @@ class Validator {
         continue;
       }
       instr.form = one.line->form;
-      return;
+      return check_group(instr, *one.line);
     }
     any_error_ = true;
     if (wrong_target != nullptr) return report_needs(*wrong_target, instr);
@@ -82,6 +82,21 @@ class Validator {
     Finding& finding = findings_.add(*best->code, std::move(best->message), {module_.source, best->span});
     finding.notes.push_back({fmt::format("the form is `{}`", pretty(*best_one->line)), {}});
     finding.notes.push_back(rule_of(*best_one->line));
+  }
+
+  // Tensor memory is used by single CTAs or by pairs, not by both in one function.
+  void check_group(const Instr& instr, const Line& line) {
+    if (!instr.has(Mod::cta_group_1) && !instr.has(Mod::cta_group_2)) return;
+    if (!module_.source->slice(instr.opcode_span).starts_with("tcgen05")) return;
+    if (grouped_ == nullptr) grouped_ = &instr;
+    if (grouped_->has(Mod::cta_group_1) == instr.has(Mod::cta_group_1)) return;
+    any_error_ = true;
+    Finding& finding =
+        findings_.add(kModifier, "a function takes one of `.cta_group::1` and `.cta_group::2` in all its `tcgen05`",
+                      {module_.source, instr.opcode_span});
+    finding.notes.push_back({"the other one is here", {module_.source, grouped_->opcode_span}});
+    finding.notes.push_back(rule_of(line));
+    finding.hint = instr.has(Mod::cta_group_1) ? "write `.cta_group::2`" : "write `.cta_group::1`";
   }
 
   // -- version and target --
@@ -136,6 +151,7 @@ class Validator {
   Module& module_;
   Findings& findings_;
   Function* function_ = nullptr;
+  const Instr* grouped_ = nullptr;  // the function's first `tcgen05` with a group
   bool any_error_ = false;
   std::vector<std::optional<std::vector<Candidate>>> by_spelling_;
 };

@@ -366,12 +366,16 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"DeallocUnderALoad", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%c0}, [%mine_t];\n",
                "machine.tensor-in-flight", "has not waited for its `tcgen05.ld`"},
         Misuse{"DeallocUnderAStore", "mov.b32 %c0, 1;\ntcgen05.st.sync.aligned.32x32b.x1.b32 [%mine_t], {%c0};\n",
-               "machine.tensor-in-flight", "has not waited for its `tcgen05.st`"},
-        Misuse{"PairWithoutCluster", "@%p7 bra RELEASED;\ntcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n",
-               "machine.cluster", "`cta_group::2` needs a pair of blocks"}),
+               "machine.tensor-in-flight", "has not waited for its `tcgen05.st`"}),
     [](const auto& each) { return std::string(each.param.name); });
 
 // -- Allocation. ------------------------------------------------------------------------------------------------------
+TEST(Tcgen05Memory, APairWithoutAClusterIsAFinding) {
+  const auto ran = test::run_both(kernel_of("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n", 1, 32));
+  EXPECT_EQ(ran.code(), "machine.cluster");
+  EXPECT_NE(ran.message().find("`cta_group::2` needs a pair of blocks"), std::string::npos) << ran.message();
+}
+
 TEST(Tcgen05Memory, AnAllocationWaitsUntilAnotherWarpGivesColumnsBack) {
   const auto ran = test::run_both(kernel_of(
       ".shared .align 4 .b32 places[2];\nmov.u32 %r2, places;\nshr.u32 %r1, %t, 5;\nsetp.ne.u32 %p1, %r1, 0;\n"
