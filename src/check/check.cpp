@@ -98,9 +98,11 @@ void add_unstable_values(const std::vector<InstrFacts>& facts, const std::vector
     if (i < executed.size() && !executed[i]) continue;
     const InstrFacts& instr = facts[i];
     if (instr.is_schedule_value) {
-      report.unknowns.add(kScheduleValue,
-                          fmt::format("`{}` reads a value that depends on the schedule or the machine", instr.opcode),
-                          instr.place);
+      report.unknowns
+          .add(kScheduleValue,
+               fmt::format("`{}` reads a value that depends on the schedule or the machine", instr.opcode), instr.place)
+          .hint =
+          "repeat a poll until it is true (`@!p bra` back to it); derive other numbers from `%tid` and `%ctaid`";
     }
     if (instr.is_result_used) {
       report.unknowns.add(

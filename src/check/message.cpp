@@ -219,6 +219,9 @@ void describe_tensor(const Scene& scene, const Conflict& conflict, Finding& find
         "{} uses {} after another operation, with no `tcgen05.fence` between; the strict "
         "reading of the manual asks for one",
         later, columns);
+    finding.hint =
+        "put `tcgen05.fence::before_thread_sync;` before the barrier that tells of the earlier operation (a commit "
+        "needs none), and `tcgen05.fence::after_thread_sync;` behind the wait, before this";
   } else if (conflict.code == &kTensorShift) {
     finding.severity = Severity::Note;
     finding.message = fmt::format(

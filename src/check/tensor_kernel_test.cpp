@@ -116,13 +116,26 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"no_barrier_before_dealloc", "bar.sync 0;  // read", "", "machine.tensor-memory", "tcgen05.ld"}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST(TensorProducts, WantOfAFenceIsARemark) {
+// A fence of the strict reading is left out: a remark, at what comes after it, with the line that mends it.
+void expect_remark(const char* from, const char* to, const char* place) {
   std::string text = kProducts;
-  text.replace(text.find("tcgen05.fence::after_thread_sync;\n  tcgen05.ld"), 33, "");
+  const std::size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, std::string_view(from).size(), to);
   const Report report = report_of(text, {}, "sm_100a", kBlock);
   EXPECT_TRUE(report.is_clean());
   ASSERT_EQ(report.findings.list().size(), 1u);
-  EXPECT_EQ(report.findings.list().front().code->id, std::string_view("tensor.fence"));
+  const Finding& finding = report.findings.list().front();
+  EXPECT_EQ(finding.code->id, std::string_view("tensor.fence"));
+  const Source& source = *finding.place.source;
+  EXPECT_NE(source.line(source.locate(finding.place.span.begin).line).find(place), std::string_view::npos);
+  EXPECT_NE(finding.hint.find("tcgen05.fence::after_thread_sync;"), std::string::npos);
+}
+
+TEST(TensorProducts, WantOfAFenceIsARemark) {
+  expect_remark("tcgen05.fence::after_thread_sync;\n  tcgen05.ld", "tcgen05.ld", "tcgen05.ld");
+  expect_remark("tcgen05.fence::before_thread_sync;\n  bar.sync 0;  // stored", "bar.sync 0;", "// TS");
+  expect_remark("tcgen05.fence::before_thread_sync;\n  bar.sync 0;  // read", "bar.sync 0;", "tcgen05.dealloc");
 }
 
 }  // namespace

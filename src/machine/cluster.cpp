@@ -9,6 +9,7 @@
 #include "domain/field/field.h"
 #include "domain/ieee/ieee.h"
 #include "machine/lanes.h"
+#include "machine/mend.h"
 #include "machine/tensor_transfer.h"
 
 namespace plumb::machine {
@@ -189,7 +190,8 @@ std::optional<Stop> Cluster<D>::turn(WarpRun<D>& warp) {
 
 template <class D>
 void Cluster<D>::fault(Stop::Kind kind, const Code& code, std::string text, std::uint32_t pc) {
-  if (!stop_) stop_ = Stop{kind, Finding{&code, Severity::Error, std::move(text), program_.place(pc), {}, {}}};
+  if (stop_) return;
+  stop_ = Stop{kind, Finding{&code, Severity::Error, std::move(text), program_.place(pc), {}, mend_of(code)}};
 }
 
 // Completes operations that threads wait for, for one mbarrier; false when there are none in flight.

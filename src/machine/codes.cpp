@@ -41,8 +41,9 @@ constexpr Code kCollective{
     "machine.collective", "lanes are missing where a warp must act together",
     "`.sync` instructions wait for every lane of their member mask, `.aligned` ones for every lane "
     "of the warp. A lane that has left, or that waits elsewhere for good, makes the behaviour "
-    "undefined. Hoist the instruction out of the divergent branch or give the mask of the lanes that "
-    "do come."};
+    "undefined. Mend: hoist the instruction out of the divergent branch, `bar.warp.sync` before it, or give the mask "
+    "of "
+    "the lanes that do come."};
 constexpr Code kBarrier{
     "machine.barrier", "misuse of a CTA barrier",
     "Barriers are 0 to 15; a thread count is a positive multiple of 32 and the same for everyone in one "
@@ -52,23 +53,28 @@ constexpr Code kDeadlock{
     "machine.deadlock", "no thread can go on",
     "Every thread that has not exited waits for others that will never come. The notes list who waits "
     "where and for how many. Usual causes: a barrier in a divergent branch, a count that is too large, "
-    "loop trip counts that differ between warps."};
+    "loop trip counts that differ between warps. Mend: let those arrive that the notes miss: a `tcgen05.commit` after "
+    "the last product, as many arrivals as the mbarrier was initialised for."};
 constexpr Code kAsyncCopy{"machine.async-copy", "misuse of cp.async",
                           "The copy size is 4, 8 or 16 bytes (`.cg`: 16) and the source size at most the copy size."};
 constexpr Code kBulkCopy{
     "machine.bulk-copy", "misuse of a bulk or remote asynchronous operation",
     "`cp.async.bulk` moves a multiple of 16 bytes between addresses that are multiples of 16; its mbarrier lies in the "
-    "block that receives the bytes. A block must not exit while an operation still reads or writes its shared memory: "
-    "wait for the mbarrier, or with `cp.async.bulk.wait_group.read`."};
+    "block that receives the bytes. A block must not exit while an operation still reads or writes its shared memory. "
+    "Mend: expect as many bytes as are copied, and wait for the mbarrier, or with `cp.async.bulk.wait_group.read`."};
 constexpr Code kMbarrier{
     "machine.mbarrier", "misuse of an mbarrier",
     "An mbarrier is 8 bytes of shared memory between `mbarrier.init` and `mbarrier.inval`, and nothing else touches "
     "them. An arrival counts at most what its phase still needs, pending bytes stay within 1048575 either way, and a "
-    "wait names the current or the last phase. On the hardware these end the kernel or hang it."};
+    "wait names the current or the last phase. On the hardware these end the kernel or hang it. Mend: "
+    "initialise it for as many arrivals as there are, of which a `tcgen05.commit` is one, and end it behind the last "
+    "wait."};
 constexpr Code kCluster{
     "machine.cluster", "misuse of a cluster of blocks",
     "Each thread of a cluster arrives at `barrier.cluster` once and then waits, in turn. Shared memory of another "
-    "block exists while that block runs: end with a barrier of the cluster before a block exits that others access."};
+    "block exists while that block runs: end with a barrier of the cluster before a block exits that others access. "
+    "Mend: `barrier.cluster.arrive` and `barrier.cluster.wait` before the end; for `cta_group::2` a cluster of an even "
+    "number of blocks."};
 constexpr Code kWarpgroup{
     "machine.warpgroup", "misuse of a warpgroup instruction",
     "Four consecutive warps, the first a multiple of four, execute the same `wgmma` instructions in the same order, "
@@ -87,7 +93,7 @@ constexpr Code kDescriptor{
     "machine.matrix-descriptor", "a matrix descriptor that does not describe shared memory",
     "A descriptor holds the tile's address, leading and stride byte offsets, each divided by 16, a base offset, and "
     "the swizzle in bits 63:62. Its other bits are zero, and every row that it leads to lies in the block's shared "
-    "memory."};
+    "memory. Mend: set the field that the message names, or align the tile to its swizzle pattern (`.align 1024`)."};
 constexpr Code kTensorMemory{
     "machine.tensor-memory", "cells of tensor memory are used that may not be",
     "Tensor memory has 128 lanes and 512 columns; an access stays within columns that `tcgen05.alloc` returned and "
@@ -96,7 +102,9 @@ constexpr Code kTensorMemory{
     "the "
     "warp's quarter (32 times the warp's number modulo 4; the 16-lane shapes may also begin 16 later). Hardware may "
     "put "
-    "the warp's own quarter in place of another one, and its debugger traps; here it is an error."};
+    "the warp's own quarter in place of another one, and its debugger traps; here it is an error. Mend: stay within "
+    "the columns of the `tcgen05.alloc`; add `(warp % 4) << 21` to the address of a `tcgen05.ld` or `st`, and give the "
+    "columns back behind a barrier after the last use."};
 constexpr Code kTensorAlloc{
     "machine.tensor-alloc", "misuse of the allocation of tensor memory",
     "`tcgen05.alloc` takes a power of two of 32 to 512 columns, no more than the block asked for before, and never "
@@ -104,32 +112,37 @@ constexpr Code kTensorAlloc{
     "`tcgen05.relinquish_alloc_permit`. `tcgen05.dealloc` names an address that it returned, with the same number of "
     "columns; everything is given back before the block ends. With cta_group::2 one warp of each block of the pair "
     "takes "
-    "part, with the same number of columns."};
+    "part, with the same number of columns. Mend: one `tcgen05.alloc` of a power of two before the permit is given up, "
+    "and `tcgen05.dealloc` of the same address and number before the block ends."};
 constexpr Code kTensorInFlight{"machine.tensor-in-flight", "an operation on tensor memory is still in flight",
                                "`tcgen05.mma`, `cp` and `shift` run until a thread has waited for the mbarrier of a "
                                "`tcgen05.commit` by the thread "
                                "that issued them; `tcgen05.ld` and `st` until `tcgen05.wait::ld` and `wait::st`. Wait "
                                "before the columns are given "
-                               "back and before the block ends."};
+                               "back and before the block ends. Mend: `tcgen05.commit` and a wait for its mbarrier, or "
+                               "`tcgen05.wait::ld` and `wait::st`, before the release."};
 constexpr Code kInstructionDescriptor{"machine.instruction-descriptor",
                                       "an instruction descriptor or column mask that no product has",
                                       "The 32-bit descriptor of `tcgen05.mma` gives types, shape, signs and majors of "
                                       "a product. `ptxas` does not look into "
                                       "it: a wrong field assembles, and the hardware faults or computes something "
                                       "else. The message names the bits and the "
-                                      "rule. With cta_group::2, M and N are those of both blocks."};
+                                      "rule. With cta_group::2, M and N are those of both blocks. Mend: set the bits "
+                                      "that the message names to what the opcode, its types and its shape ask for."};
 constexpr Code kTensorOperand{
     "machine.tensor-operand", "an operand of a product does not lie in tensor memory as it must",
     "Accumulator, A, scales and sparse metadata of `tcgen05.mma` have lanes by their shape: lane 0 of the address, or "
     "0 or 16 with M = 64. Rows that several groups of lanes work on are there several times, scales in each group of "
     "32 lanes; copies must not differ. Sparse metadata names two elements of each chunk, in order. A product that "
     "takes an operand from a collector buffer needs one before it that filled the buffer with the same operand, whose "
-    "memory stays as it was."};
+    "memory stays as it was. Mend: write every copy that the shape asks for (scales: `tcgen05.cp` with `.warpx4`), and "
+    "give the address the lane that the message names."};
 constexpr Code kTensorIssue{
     "machine.tensor-issue", "several threads issue an operation that one should",
     "Each thread that executes `tcgen05.mma` issues a product of its own, so that a warp adds the product 32 times. "
     "Choose "
-    "one thread, by `elect.sync` or its number, for the products and for the `tcgen05.commit` after them."};
+    "one thread, by `elect.sync` or its number, for the products and for the `tcgen05.commit` after them. Mend: "
+    "`elect.sync _|p, 0xffffffff;` and the guard `@p` on the product, and on its commit."};
 constexpr Code kTrap{"machine.trap", "the program executed `trap`",
                      "`trap` aborts the grid. A kernel under proof must not reach it."};
 constexpr Code kBudget{

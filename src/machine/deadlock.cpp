@@ -4,6 +4,7 @@
 #include "domain/ieee/ieee.h"
 #include "machine/cluster.h"
 #include "machine/lanes.h"
+#include "machine/mend.h"
 
 namespace plumb::machine {
 
@@ -82,6 +83,7 @@ Stop Cluster<D>::deadlock() {
       }
     }
   }
+  finding.hint = mend_of(*finding.code);
   return Stop{Stop::Kind::Defect, std::move(finding)};
 }
 

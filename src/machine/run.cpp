@@ -8,6 +8,7 @@
 #include "domain/ieee/ieee.h"
 #include "machine/cluster.h"
 #include "machine/lanes.h"
+#include "machine/mend.h"
 
 namespace plumb::machine {
 
@@ -209,7 +210,7 @@ template <class D>
 void WarpRun<D>::stop(Stop::Kind kind, const Code& code, std::string text) {
   is_interrupted_ = true;
   if (this->stop_) return;
-  this->stop_ = Stop{kind, Finding{&code, Severity::Error, std::move(text), program_.place(pc_), {}, {}}};
+  this->stop_ = Stop{kind, Finding{&code, Severity::Error, std::move(text), program_.place(pc_), {}, mend_of(code)}};
 }
 
 // Takes the next split to run out of the list: the deepest call, then the smallest counter; after a turn that was used

@@ -64,7 +64,7 @@ TEST_P(TensorKernel, IsAssembledByPtxas) {
 INSTANTIATE_TEST_SUITE_P(Own, TensorKernel,
                          testing::Values("row_major_128", "half_sums", "tf32_columns", "bytes_ws", "bytes_32",
                                          "integers", "chain", "update", "scaled", "sparse", "ring", "pair_256",
-                                         "pair_128", "attention", "matmul", "shifted", "fours", "extremes"),
+                                         "pair_128", "attention", "matmul", "shifted", "fours", "fours_96", "extremes"),
                          [](const auto& row) { return std::string(row.param); });
 
 TEST(ShiftedRows, AreProvedWithARemarkOnWhatTheirDirectionRestsOn) {
@@ -117,7 +117,10 @@ TEST_P(TensorMutant, IsCaught) {
     if (finding.code->id != change.code) continue;
     const std::string_view here =
         finding.place.source ? finding.place.source->slice(finding.place.span) : std::string_view();
-    is_found = is_found || here.find(change.place) != std::string_view::npos;
+    if (here.find(change.place) == std::string_view::npos) continue;
+    is_found = true;
+    // What makes another function names the element; what breaks a rule names the mend.
+    EXPECT_TRUE(finding.code->id.starts_with("prove.") || !finding.hint.empty()) << finding.code->id;
   }
   EXPECT_TRUE(is_found) << change.code << " at " << change.place << "\n" << prove::to_text(outcome, false);
 }
@@ -205,8 +208,6 @@ INSTANTIATE_TEST_SUITE_P(
                "machine.tensor-memory", "tcgen05.ld"},
         Change{"TileOutOfItsPattern", "row_major_128", ".align 1024 .b8 tile_a",
                ".align 16 .b8 other[16];\n.shared .align 16 .b8 tile_a", kMatrix, "tcgen05.mma"},
-        Change{"PairWhereThereIsNone", "row_major_128", "permit.cta_group::1", "permit.cta_group::2", "machine.cluster",
-               "tcgen05.relinquish"},
         Change{"ShiftedRowsOfHalfTheLanes", "shifted", "0x8100490", "0x4100490", kInstruction, "tcgen05.mma"},
         Change{"ScalesOfPowers", "fours", "0x8040480", "0x8840480", kDiffers},
         Change{"ScalesFor32Elements", "fours", "scale_vec::4X", "scale_vec::2X", kInstruction, "tcgen05.mma"},
@@ -218,6 +219,82 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"ShiftedBetweenGroups", "shifted", "%tm, 2097216;", "%tm, 1048640;", "machine.tensor-operand",
                "tcgen05.shift"},
         Change{"ShiftNotWaitedFor", "shifted", "@!%done bra first_wait;", "", "schedule.value", "mbarrier.try_wait"},
+        Change{"CommitOfAnotherThread", "row_major_128",
+               "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mb];\njoined:\nbar.warp.sync "
+               "0xffffffff;",
+               "joined:\nbar.warp.sync 0xffffffff;\nsetp.eq.u32 %p, %t, 31;\n@%p "
+               "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mb];",
+               "tensor.unwaited-read", "tcgen05.ld"},
+        Change{"CommittedByAWarp", "row_major_128",
+               "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mb];\njoined:\nbar.warp.sync "
+               "0xffffffff;",
+               "joined:\nbar.warp.sync "
+               "0xffffffff;\ntcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mb];",
+               "mbarrier.phase", "tcgen05.commit"},
+        Change{"CommittedTooEarly", "row_major_128",
+               "tcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, %id, "
+               "%adds;\ntcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mb];",
+               "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+               "[%mb];\ntcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, %id, %adds;",
+               "tensor.unwaited-read", "tcgen05.ld"},
+        Change{"ToTheOtherMbarrier", "pair_256", "[%ready], %both", "[%full], %both", "machine.deadlock",
+               "mbarrier.try_wait"},
+        Change{"ColumnsAfterTheirRelease", "row_major_128", "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tm, 64;",
+               "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tm, 64;\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%c0}, "
+               "[%quarter];\ntcgen05.wait::ld.sync.aligned;",
+               "machine.tensor-memory", "tcgen05.ld"},
+        Change{"CollectorNeverFilled", "row_major_128", "kind::f16 [%tm]", "kind::f16.collector::a::use [%tm]",
+               "machine.tensor-operand", "tcgen05.mma"},
+        Change{"CollectorOfAnotherOperand", "row_major_128",
+               "tcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, %id, %adds;\nadd.s64 %da, %da, 2;  add.s64 %db, "
+               "%db, 2;\nsetp.ne.u32 %adds, 0, 1;\ntcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, %id, %adds;",
+               "tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%tm], %da, %db, %id, %adds;\nadd.s64 %da, %da, "
+               "2;  add.s64 %db, %db, 2;\nsetp.ne.u32 %adds, 0, "
+               "1;\ntcgen05.mma.cta_group::1.kind::f16.collector::a::use [%tm], %da, %db, %id, %adds;",
+               "machine.tensor-operand", "tcgen05.mma"},
+        Change{"SumsReadWhenOverwritten", "chain", "tcgen05.wait::ld.sync.aligned;", "", "tensor.overwrites-read",
+               "tcgen05.mma"},
+        Change{"ColumnsOfB", "row_major_128", "0x8100490", "0x8110490", kMatrix, "tcgen05.mma"},
+        Change{"RowsOfAInTensorMemory", "chain", "0x8110490", "0x8118490", kInstruction, "tcgen05.mma"},
+        Change{"OtherSelector", "sparse", "0x8040014", "0x8040015", "machine.tensor-operand", "tcgen05.mma"},
+        Change{"DenseDescriptor", "sparse", "0x8040014", "0x8040010", kInstruction, "tcgen05.mma"},
+        Change{"OddNumberOfColumns", "row_major_128",
+               "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%tp], 64;",
+               "mov.u32 %x, 48;\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%tp], %x;",
+               "machine.tensor-alloc", "tcgen05.alloc"},
+        Change{"AllocatedByHalfAWarp", "row_major_128", "tcgen05.alloc",
+               "and.b32 %x, %t, 31;\nsetp.lt.u32 %p, %x, 16;\n@%p tcgen05.alloc", "machine.collective",
+               "tcgen05.alloc"},
+        Change{"StoredOverScales", "scaled", "joined:\nbar.warp.sync 0xffffffff;",
+               "joined:\nbar.warp.sync 0xffffffff;\ntcgen05.st.sync.aligned.32x32b.x1.b32 [%quarter+36], {%t};",
+               "tensor.overwrites-read", "tcgen05.st"},
+        Change{"StoredOverTheTile", "row_major_128", "joined:\nbar.warp.sync 0xffffffff;",
+               "joined:\nbar.warp.sync 0xffffffff;\nst.shared.b32 [%sA], %t;", "async.source-written", "st.shared"},
+        Change{"NoProxyFence", "row_major_128", "fence.proxy.async.shared::cta;", "", "proxy.missing-fence",
+               "tcgen05.mma"},
+        Change{"AddressNotTold", "row_major_128", "bar.sync 0;", "", "race.shared", "ld.shared"},
+        Change{"WideAtomsOfBf16", "chain", "0x4000404002000000", "0x2000404002000000", kMatrix, "tcgen05.mma"},
+        Change{"OtherIdOfScales", "fours", "0x8040480", "0x48040480", kInstruction, "tcgen05.mma"},
+        Change{"StaleParity", "chain", "[%mb], 1;\n@!%done bra waiting2", "[%mb], 0;\n@!%done bra waiting2",
+               "tensor.unwaited-read", "tcgen05.ld"},
+        Change{"ColumnsPastTheEnd", "row_major_128", "shl.b32 %quarter, %wid, 21;  add.u32 %quarter, %quarter, %tm;",
+               "shl.b32 %quarter, %wid, 21;  add.u32 %quarter, %quarter, %tm;  add.u32 %quarter, %quarter, 1;",
+               "machine.tensor-memory", "tcgen05.ld"},
+        Change{
+            "BarrierMadeAgain", "row_major_128", "joined:\nbar.warp.sync 0xffffffff;",
+            "joined:\nbar.warp.sync 0xffffffff;\nsetp.eq.u32 %p, %t, 0;\n@%p mbarrier.init.shared::cta.b64 [%mb], 1;",
+            "machine.mbarrier", "mbarrier.init"},
+        Change{"OtherParityRead", "row_major_128", "[%mb], 0;", "[%mb], 1;", "tensor.unwaited-read", "tcgen05.ld"},
+        Change{"OtherStepOfScales", "fours_96", "0xE88804B0", "0x888804B0", kDiffers},
+        Change{"RowsGoOnNowhere", "fours_96", "0x4010404000000000", "0x4000404000000000", kMatrix, "tcgen05.mma"},
+        Change{"RowsGoOnInTheSameTile", "fours_96", "add.u32 %x, %sA, 16384;  shl", "add.u32 %x, %sA, 0;  shl",
+               kDiffers},
+        Change{"NoSuchKOnSm100", "fours_96", ".target sm_103a", ".target sm_100a", kInstruction, "tcgen05.mma"},
+        Change{"KOf64", "fours_96", "0xC88804A0", "0x488804A0", kMatrix, "tcgen05.mma"},
+        Change{"SecondImageMissing", "fours_96", "tcgen05.cp.cta_group::1.32x128b.warpx4 [%tm+36], %ds;", "",
+               "machine.tensor-operand", "tcgen05.mma"},
+        Change{"ScalesPastTheAllocation", "fours_96", "[%tm+40], [%tm+56]", "[%tm+40], [%tm+64]",
+               "machine.tensor-memory", "tcgen05.mma"},
         Change{"SwappedStore", "row_major_128", "st.global.v4.b32 [%gD+16], {%c4,%c5,%c6,%c7}",
                "st.global.v4.b32 [%gD+16], {%c4,%c5,%c7,%c6}", kDiffers}),
     [](const auto& row) { return std::string(row.param.name); });
