@@ -232,6 +232,25 @@ TEST(Race, ArrivingAgainWithoutKnowingOfTheLastRoundIsMisuse) {
   EXPECT_EQ(good.codes(), Codes{});
 }
 
+// Nobody waits, so that nobody is told: only who knows of every arrival may arrive again.
+TEST(Race, ArrivingAgainAfterARoundInWhichAllOnlyArrivedIsMisuse) {
+  const WarpMask both[] = {{0, kAll}, {1, kAll}};
+  const auto round = [&](Stream& stream) {
+    stream.checker().barrier_arrived(kArrive, 1, {0, kAll});
+    stream.checker().barrier_arrived(kArrive, 1, {1, kAll});
+    stream.checker().barrier_completed(1, both);
+  };
+  Stream stream, good;
+  round(stream);
+  EXPECT_EQ(stream.codes(), Codes{});
+  round(stream);
+  EXPECT_EQ(stream.codes(), Codes{"barrier.reentry"});
+  round(good);
+  good.barrier({0, 1}, 2);
+  round(good);
+  EXPECT_EQ(good.codes(), Codes{});
+}
+
 TEST(Race, OneStoreOfManyLanesToOnePlaceIsTold) {
   Stream same, different, unknown;
   same.access(kStore, AccessKind::Write, 0, 0, 0, 4, kAll, MemorySpace::Shared, 77);

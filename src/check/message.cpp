@@ -239,7 +239,8 @@ void describe_tensor(const Scene& scene, const Conflict& conflict, Finding& find
 
 void describe_reentry(const Scene& scene, const Conflict& conflict, Finding& finding) {
   finding.message = fmt::format(
-      "`{}` of {} arrives at barrier {}, but nothing tells it that the barrier's previous round, in which {} waited, "
+      "`{}` of {} arrives at barrier {}, but nothing tells it that the barrier's previous round, in which {} took "
+      "part, "
       "is over",
       scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later), conflict.address % kCtaBarriers,
       thread_name(scene, conflict.earlier));

@@ -358,11 +358,13 @@ void RaceChecker::barrier_arrived(std::uint32_t instr, std::uint32_t barrier, Wa
   flush_waits();
   BarrierState& state = barriers_[barrier];
   const unsigned lane = static_cast<unsigned>(std::countr_zero(who.mask | 1U << 31));
+  const auto is_known = [&](const BarrierState::Witness& witness) {
+    return witness.warp == who.warp || clocks_.knows(who.warp, lane, witness.warp, witness.lane, witness.epoch);
+  };
+  const auto& witnesses = state.witnesses;
   const bool has_seen_last =
-      state.witnesses.empty() ||
-      std::any_of(state.witnesses.begin(), state.witnesses.end(), [&](const BarrierState::Witness& witness) {
-        return witness.warp == who.warp || clocks_.knows(who.warp, lane, witness.warp, witness.lane, witness.epoch);
-      });
+      witnesses.empty() || (state.has_only_arrivals ? std::all_of(witnesses.begin(), witnesses.end(), is_known)
+                                                    : std::any_of(witnesses.begin(), witnesses.end(), is_known));
   if (!has_seen_last) {
     Conflict conflict;
     conflict.code = &kBarrierReentry;
@@ -395,11 +397,16 @@ void RaceChecker::barrier_completed(std::uint32_t barrier, std::span<const WarpM
     learners.push_back(rest);
   }
   clocks_.join(snapshots, learners);
+  const auto first_lane = [](const WarpMask& who) { return static_cast<std::uint32_t>(std::countr_zero(who.mask)); };
   state.arrivals.clear();
   state.witnesses.clear();
   for (const WarpMask& who : learners) {
-    state.witnesses.push_back(
-        {who.warp, static_cast<std::uint32_t>(std::countr_zero(who.mask)), clocks_.epoch(who.warp)});
+    state.witnesses.push_back({who.warp, first_lane(who), clocks_.epoch(who.warp)});
+  }
+  state.has_only_arrivals = learners.empty();
+  if (!state.has_only_arrivals) return;
+  for (const Clocks::Snapshot& snapshot : snapshots) {
+    state.witnesses.push_back({snapshot.who.warp, first_lane(snapshot.who), snapshot.epoch});
   }
 }
 

@@ -100,11 +100,13 @@ class RaceChecker : public machine::Observer {
       bool is_arrive_only = false;
     };
     std::vector<Arrival> arrivals;
-    // One thread of each warp that learned of the last completion, with its first epoch after it.
+    // One thread of each warp that learned of the last completion, with its first epoch after it: to know of one is to
+    // know that the round is over. Where all only arrived nobody did, and it is known to who knows of every arrival.
     struct Witness {
       std::uint32_t warp = 0, lane = 0, epoch = 0;
     };
     std::vector<Witness> witnesses;
+    bool has_only_arrivals = false;
   };
 
   // An operation of the async proxy in flight.
