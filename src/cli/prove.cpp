@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/file.h"
@@ -11,9 +12,9 @@ namespace plumb::cli {
 namespace {
 
 struct ProveArguments {
-  std::string task, ptx, spec, certificate, recheck;
+  std::string task, ptx, spec, certificate, recheck, resume;
   std::vector<std::string> shapes;
-  std::uint64_t seed = 0, memory = 0;
+  std::uint64_t seed = 0, memory = 0, sample = 0;
 };
 
 // Bad input still prints the whole object under --json, with the verdict `unknown`.
@@ -45,6 +46,8 @@ void run_prove(Context& context, const ProveArguments& arguments) {
   prove::Options options;
   options.seed = arguments.seed;
   options.memory = arguments.memory;
+  options.sample = arguments.sample;
+  options.checkpoint = arguments.resume;
   options.workers = context.workers;
   options.shapes = *shapes;
   options.python = context.python();
@@ -65,6 +68,9 @@ void run_prove(Context& context, const ProveArguments& arguments) {
     const std::string text = prove::certificate(*task, *candidate, outcome, options).dump(2) + "\n";
     if (!write_file(arguments.certificate, text, findings)) return refuse(context, findings);
   }
+  // What is decided needs no going on with.
+  std::error_code error;
+  if (outcome.verdict != prove::Verdict::Unknown) std::filesystem::remove(options.checkpoint, error);
   answer(context, prove::to_json(outcome), prove::to_text(outcome, context.has_colour_out), outcome.holds());
 }
 
@@ -84,6 +90,10 @@ void add_prove(CLI::App& app, Context& context) {
   command->add_option("--seed", arguments->seed, "of the random draws; 0: fresh");
   command->add_option("--certificate", arguments->certificate, "write a certificate");
   command->add_option("--recheck", arguments->recheck, "repeat the proof that a certificate names");
+  command->add_option("--resume", arguments->resume,
+                      "keep in this file how far the proof is, and go on from there if it was stopped");
+  command->add_option("--sample", arguments->sample,
+                      "run so many CTAs (clusters) of the candidate's grid only, drawn: `sampled`, never `proved`");
   add_memory(*command, arguments->memory);
   add_json(*command, context);
   add_workers(*command, context);

@@ -20,27 +20,38 @@ constexpr std::uint64_t kGuard = 1 << 20;
 // What an IEEE run reads from memory that was never written: NaN in every format, and no address.
 constexpr int kUnwritten = 0xff;
 
-// Asks for huge pages within a large allocation: for speed only, a kernel without them refuses.
-void prefer_huge_pages(void* memory, std::size_t size) {
+// Beyond this an allocation has pages to itself, which may be mapped anew.
+constexpr std::size_t kOwnPages = std::size_t{1} << 25;
+
+// Zeros; in a large allocation they take no memory until they are written.
+void fill_with_zeros(void* memory, std::size_t size) {
+  if (size <= kOwnPages) {
+    std::memset(memory, 0, size);
+    return;
+  }
   constexpr std::uintptr_t kPage = 4096;
-  constexpr std::size_t kLeast = std::size_t{1} << 21;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + size) / kPage * kPage;
-  if (size >= kLeast) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  auto* const begin = static_cast<std::byte*>(memory);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::size_t before = (address + kPage - 1) / kPage * kPage - address;
+  const std::size_t pages = (size - before) / kPage * kPage;
+  void* const mapped =
+      mmap(begin + before, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  PLUMB_CHECK(mapped == begin + before);
+  madvise(mapped, pages, MADV_HUGEPAGE);  // for speed only: a kernel without them refuses
+  std::memset(begin, 0, before);
+  std::memset(begin + before + pages, 0, size - before - pages);
 }
 
 void fill(Buffer& buffer, bool has_tags) {
   buffer.bytes = std::make_unique_for_overwrite<std::byte[]>(buffer.size);
-  prefer_huge_pages(buffer.bytes.get(), buffer.size);
-  const bool is_unwritten = buffer.init == Init::Undefined && !has_tags;
-  std::memset(buffer.bytes.get(), is_unwritten ? kUnwritten : 0, buffer.size);
+  if (buffer.init == Init::Undefined && !has_tags) {
+    std::memset(buffer.bytes.get(), kUnwritten, buffer.size);
+  } else {
+    fill_with_zeros(buffer.bytes.get(), buffer.size);
+  }
   if (!has_tags) return;
   buffer.tags = std::make_unique_for_overwrite<Tag[]>(buffer.size);
-  prefer_huge_pages(buffer.tags.get(), buffer.size * sizeof(Tag));
-  Tag tag = 0;
-  if (buffer.init == Init::Abstract) tag = kPristineTag;
-  if (buffer.init == Init::Undefined) tag = kUndefinedTag;
-  std::fill_n(buffer.tags.get(), buffer.size, tag);
+  fill_with_zeros(buffer.tags.get(), buffer.size * sizeof(Tag));  // stored_tag.h
 }
 
 // The buffer with the largest address that is not above the one given, or null.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/stored_tag.h"
+
 namespace plumb::domain {
 namespace {
 
@@ -61,9 +63,9 @@ TEST(Memory, NamesTheNearestBufferOfAStrayAddress) {
 
 TEST(Memory, StartsBytesAsTheirInitSays) {
   Memory memory(true);
-  EXPECT_EQ(memory.add("a", 4, Init::Abstract, Format::F32).tags[3], kPristineTag);
-  EXPECT_EQ(memory.add("b", 4, Init::Undefined, Format::F32).tags[0], kUndefinedTag);
-  EXPECT_EQ(memory.add("c", 4, Init::Concrete, Format::F32).tags[0], 0u);
+  EXPECT_EQ(stored_tag(Init::Abstract, memory.add("a", 4, Init::Abstract, Format::F32).tags[3]), kPristineTag);
+  EXPECT_EQ(stored_tag(Init::Undefined, memory.add("b", 4, Init::Undefined, Format::F32).tags[0]), kUndefinedTag);
+  EXPECT_EQ(stored_tag(Init::Concrete, memory.add("c", 4, Init::Concrete, Format::F32).tags[0]), 0u);
   Memory ieee(false);
   EXPECT_EQ(ieee.add("a", 4, Init::Concrete, Format::F32).tags, nullptr);
   EXPECT_EQ(ieee.add("b", 4, Init::Undefined, Format::F32).bytes[1], std::byte{0xff});

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "prove/checkpoint.h"
 #include "prove/codes.h"
 #include "prove/prove.h"
 
@@ -30,7 +31,9 @@ std::string hash_of_modules(const task::Task& task, const Options& options) {
   return sha256(all);
 }
 
-nlohmann::json hashes(const task::Task& task, const Candidate& candidate, const Options& options) {
+}  // namespace
+
+nlohmann::json content_hashes(const task::Task& task, const Candidate& candidate, const Options& options) {
   nlohmann::json out = {{"task", sha256(task.toml.source ? task.toml.source->text() : std::string_view())},
                         {"ptx", sha256(candidate.module->source->text())},
                         {"launch", candidate.launch_sha256}};
@@ -43,6 +46,8 @@ nlohmann::json hashes(const task::Task& task, const Candidate& candidate, const 
   if (std::string modules = hash_of_modules(task, options); !modules.empty()) out["modules"] = std::move(modules);
   return out;
 }
+
+namespace {
 
 std::string text_of(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
@@ -78,7 +83,7 @@ nlohmann::json certificate(const task::Task& task, const Candidate& candidate, c
   out["task"] = task.name;
   out["function"] = task.function;
   out["target"] = candidate.module->target.text;
-  out["sha256"] = hashes(task, candidate, options);
+  out["sha256"] = content_hashes(task, candidate, options);
   out["outcome"] = to_json(outcome);
   return out;
 }
@@ -98,7 +103,7 @@ Outcome recheck(const nlohmann::json& certificate, const task::Task& task, const
     bad.is_bad_input = true;
     return refuse("this is no certificate of plumb");
   }
-  const nlohmann::json now = hashes(task, candidate, options);
+  const nlohmann::json now = content_hashes(task, candidate, options);
   for (const auto& [key, value] : now.items()) {
     const auto was = named->find(key);
     if (was == named->end() || *was != value) {
@@ -108,6 +113,7 @@ Outcome recheck(const nlohmann::json& certificate, const task::Task& task, const
   }
   Options fresh = options;
   fresh.seed = 0;
+  fresh.sample = outcome->value("sample", std::uint64_t{0});
   fresh.shapes = shapes_of(*outcome);
   if (fresh.shapes.empty()) return refuse("the certificate names no shape that was proved");
   Outcome again = prove(task, candidate, fresh);

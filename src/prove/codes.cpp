@@ -10,10 +10,10 @@ extern constexpr Code kElementDiffers{
     "do. The notes say on which input elements the difference rests, and show it with concrete numbers."};
 extern constexpr Code kElementMissing{
     "prove.element-missing", "an output element is not written",
-    "The Triton source writes this element and the candidate leaves it as it was. Look "
+    "The spec (the Triton source, or the PTX given with --spec) writes this element and the candidate leaves it. Look "
     "at the store's predicate and at the grid."};
-extern constexpr Code kElementExtra{"prove.element-extra", "an element is written that the source leaves alone",
-                                    "The candidate writes where the Triton source does not: usually a lost tail mask."};
+extern constexpr Code kElementExtra{"prove.element-extra", "an element is written that the spec leaves alone",
+                                    "The candidate writes where the spec does not: usually a lost tail mask."};
 extern constexpr Code kInputChanged{
     "prove.input-changed", "an input is overwritten",
     "A buffer that the task gives as input holds other values after the candidate ran."};
@@ -67,12 +67,22 @@ extern constexpr Code kBudget{"prove.budget", "the step budget ran out", "Nothin
 extern constexpr Code kCertificate{"prove.certificate", "a certificate does not hold",
                                    "The files are not those that the certificate names, or proving again gave another "
                                    "answer."};
+extern constexpr Code kCheckpoint{
+    "prove.checkpoint", "a proof in progress cannot be gone on with",
+    "The file given with --resume is of another proof: of other files, shapes or options, or of another build of "
+    "plumb."};
+extern constexpr Code kSample{
+    "prove.sample", "CTAs of this candidate cannot be run alone",
+    "Some of a grid's CTAs can only be judged alone where none waits for another or adds to what another writes: no "
+    "atomics on global memory, no fences, releases or acquires beyond the CTA or its cluster. Prove the whole grid, or "
+    "a smaller one."};
 
 std::span<const Code* const> codes() {
   static constexpr const Code* kAll[] = {
       &kElementDiffers, &kElementMissing, &kElementExtra,      &kInputChanged,  &kUndefinedOutput,  &kNoWitness,
       &kProbability,    &kSelfCheck,      &kContractPrecision, &kContractRange, &kAddedSingularity, &kSpecStopped,
-      &kNoShapes,       &kArgument,       &kCancelled,         &kBudget,        &kCertificate};
+      &kNoShapes,       &kArgument,       &kCancelled,         &kBudget,        &kCertificate,      &kCheckpoint,
+      &kSample};
   return kAll;
 }
 

@@ -25,6 +25,8 @@ extern const Code kArgument;
 extern const Code kCancelled;
 extern const Code kBudget;
 extern const Code kCertificate;
+extern const Code kCheckpoint;
+extern const Code kSample;
 
 std::span<const Code* const> codes();
 

@@ -21,7 +21,8 @@ bool is_weaker(unsigned spec, unsigned candidate) { return candidate > (spec < k
 
 }  // namespace
 
-std::vector<Finding> contract_findings(const ShapeResult& result, const std::string& label, const Place& place) {
+std::vector<Finding> contract_findings(const ShapeResult& result, std::string_view spec_name, const std::string& label,
+                                       const Place& place) {
   std::vector<Finding> out;
   const auto weaker = [&](const Code& code, std::string text) {
     out.push_back(Finding{&code, Severity::Error, fmt::format("{}, at {}", text, label), place, {}, {}});
@@ -37,8 +38,8 @@ std::vector<Finding> contract_findings(const ShapeResult& result, const std::str
         weaker(kContractPrecision, fmt::format("`{}` is rounded to {} in the candidate only", buffer.buffer, format));
       } else {
         weaker(kContractPrecision,
-               fmt::format("`{}` goes through up to {} roundings to {} in the candidate and {} in the source",
-                           buffer.buffer, candidate, format, spec));
+               fmt::format("`{}` goes through up to {} roundings to {} in the candidate and {} in {}", buffer.buffer,
+                           candidate, format, spec, spec_name));
       }
     }
     const auto has = [](const Signature& signature, Signature::Flag flag) { return (signature.flags & flag) != 0; };
@@ -48,22 +49,22 @@ std::vector<Finding> contract_findings(const ShapeResult& result, const std::str
     }
     if (worsens(Signature::kApproximate)) {
       weaker(kContractPrecision,
-             fmt::format("`{}` goes through approximate instructions in the candidate only: the source's are correctly "
-                         "rounded",
-                         buffer.buffer));
+             fmt::format("`{}` goes through approximate instructions in the candidate only: those of {} are "
+                         "correctly rounded",
+                         buffer.buffer, spec_name));
     }
     if (worsens(Signature::kNarrowDivision)) {
       weaker(
           kContractRange,
           fmt::format("`{}` is a quotient by `rcp.approx` or `div.approx` in the candidate: they lose divisors beyond "
-                      "2^126, and tiny ones, which the source's division does not",
-                      buffer.buffer));
+                      "2^126, and tiny ones, which the division of {} does not",
+                      buffer.buffer, spec_name));
     }
     if (worsens(Signature::kUnguardedExp)) {
       weaker(kContractRange,
              fmt::format("an exponential behind `{}` may overflow in the candidate only: its argument is "
-                         "bounded above in the source",
-                         buffer.buffer));
+                         "bounded above in {}",
+                         buffer.buffer, spec_name));
     }
   }
   return out;

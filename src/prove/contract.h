@@ -4,12 +4,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "prove/shape_run.h"
 
 namespace plumb::prove {
 
-std::vector<Finding> contract_findings(const ShapeResult& result, const std::string& label, const Place& place);
+std::vector<Finding> contract_findings(const ShapeResult& result, std::string_view spec_name, const std::string& label,
+                                       const Place& place);
 
 }  // namespace plumb::prove

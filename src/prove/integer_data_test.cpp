@@ -130,7 +130,7 @@ TEST(IntegerData, AMaximumIsTheSameInAnyOrder) {
   expect_different(kMaxOfWords, changed(kMax, "max.s32 %a, %a, %b", "mov.u32 %a, %b"));
 }
 
-// How many of 64 numbers are above one: the source's sum of conditions is modelled, a candidate's is not yet.
+// How many of 64 numbers are above one.
 constexpr Kernel kCount = {
     "fp32", "1", "tl.store(out_ptr + at, tl.sum((tl.load(x_ptr + tl.arange(0, 64)) > 1.0).to(tl.int32), 0) + at * 0)"};
 const std::string kCountAbove =
@@ -138,8 +138,11 @@ const std::string kCountAbove =
     "setp.gt.f32 %p, %b, 0f3F800000;\n selp.b32 %b, 1, 0, %p;\n add.s32 %a, %a, %b;\n"
     "redux.sync.add.s32 %d, %a, 0xffffffff;\n st.global.u32 [%o], %d;\n";
 
-TEST(IntegerData, ASumOfConditionsIsNeitherProvedNorRefuted) {
-  EXPECT_EQ(judge(kCount, kCountAbove).verdict, Verdict::Unknown);
+TEST(IntegerData, ASumOfConditionsIsTheSameInAnyOrder) {
+  expect_proved(kCount, kCountAbove);
+  std::string negative = changed(kCountAbove, "%a, 1, 0", "%a, -1, 0");
+  negative = changed(changed(negative, "%b, 1, 0", "%b, -1, 0"), "st.global", "sub.s32 %d, 0, %d;\n st.global");
+  expect_proved(kCount, negative);
   for (const auto& [from, to] :
        {std::pair("setp.gt.f32 %p, %b", "setp.ge.f32 %p, %b"), std::pair("setp.gt.f32 %p, %b", "setp.lt.f32 %p, %b"),
         std::pair("%b, 0f3F800000", "%b, 0f3F800001"), std::pair("%b, 1, 0", "%b, 2, 0"),

@@ -8,12 +8,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "check/codes.h"
+#include "prove/checkpoint.h"
 #include "prove/codes.h"
 #include "prove/contract.h"
 #include "prove/numeric.h"
@@ -44,32 +45,38 @@ class Prover {
  public:
   Prover(const task::Task& task, const Candidate& candidate, const Options& options, bool has_spec)
       : task_(task), candidate_(candidate), options_(options), has_spec_(has_spec) {
-    outcome_.has_spec = has_spec;
-    outcome_.seed = options.seed != 0 ? options.seed : random_seed();
-    if (outcome_.seed == 0) outcome_.seed = 1;
+    state_.outcome.has_spec = has_spec;
+    state_.outcome.sample = options.sample;
+    state_.outcome.seed = options.seed != 0 ? options.seed : random_seed();
+    if (state_.outcome.seed == 0) state_.outcome.seed = 1;
     workers_ = worker_count(options.workers);
   }
 
   Outcome run() {
-    const Clock::time_point begin = Clock::now();
     judge();
-    outcome_.seconds = Seconds(Clock::now() - begin).count();
-    return std::move(outcome_);
+    state_.outcome.seconds += seconds_since_begin();
+    return std::move(state_.outcome);
   }
 
  private:
   void judge() {
     Findings input;
     if (has_spec_ && !load_kernel(input)) return bad_input(std::move(input));
+    if (!options_.checkpoint.empty()) {
+      checkpoint_.emplace(task_, candidate_, options_, sources());
+      if (!checkpoint_->load(state_, input)) return bad_input(std::move(input));
+    }
     const std::vector<task::Shape>& shapes = options_.shapes.empty() ? task_.prove_shapes : options_.shapes;
-    outcome_.verdict = Verdict::Proved;
+    const auto is_sampled = [](const ShapeOutcome& shape) { return shape.verdict == Verdict::Sampled; };
+    const std::vector<ShapeOutcome>& before = state_.outcome.shapes;
+    state_.outcome.verdict = std::any_of(before.begin(), before.end(), is_sampled) ? Verdict::Sampled : Verdict::Proved;
     std::size_t judged = 0;
     for (const task::Shape& shape : shapes) {
       std::optional<task::Bound> bound = task::bind(task_, shape, candidate_.launch.constexprs, input);
       if (!bound) return bad_input(std::move(input));
       if (std::optional<Finding> broken = task::broken_promise(candidate_.launch, *bound, input)) {
         if (input.has_error()) return bad_input(std::move(input));
-        outcome_.findings.add(std::move(*broken));
+        add_once(std::move(*broken));
         assume("sizes keep the divisibility that the candidate's launch promises");
         continue;
       }
@@ -85,10 +92,10 @@ class Prover {
       if (!judge_shape(*bound, *launch, spec)) return;
     }
     if (judged == 0) {
-      outcome_.verdict = Verdict::Unknown;
-      outcome_.findings.add(kNoShapes, "no shape was proved: the task has none that the candidate claims",
-                            task_place());
-      outcome_.is_bad_input = outcome_.findings.list().size() == 1;
+      state_.outcome.verdict = Verdict::Unknown;
+      state_.outcome.findings.add(kNoShapes, "no shape was proved: the task has none that the candidate claims",
+                                  task_place());
+      state_.outcome.is_bad_input = state_.outcome.findings.list().size() == 1;
     }
     finish_coverage();
   }
@@ -102,16 +109,16 @@ class Prover {
     if (!own) return SpecLaunch::Bad;
     if (std::optional<Finding> broken = task::broken_promise(header, *own, input)) {
       if (input.has_error()) return SpecLaunch::Bad;
-      broken->notes.push_back({"this is the spec", {}});
-      outcome_.findings.add(std::move(*broken));
-      assume("sizes keep the divisibility that the spec's launch promises");
+      broken->notes.push_back({fmt::format("this is {}", spec.name()), {}});
+      add_once(std::move(*broken));
+      assume("sizes keep the divisibility that the launch of the reference PTX promises");
       return SpecLaunch::NotClaimed;
     }
     for (std::size_t i = 0; i < bound.args.size(); ++i) {
       if (own->args[i].elements == bound.args[i].elements) continue;
       input.add(kArgument,
-                fmt::format("`{}` has {} elements for the spec and {} for the candidate: their constexprs differ",
-                            bound.args[i].name, own->args[i].elements, bound.args[i].elements),
+                fmt::format("`{}` has {} elements for {} and {} for the candidate: their constexprs differ",
+                            bound.args[i].name, own->args[i].elements, spec.name(), bound.args[i].elements),
                 task_place());
       return SpecLaunch::Bad;
     }
@@ -133,9 +140,9 @@ class Prover {
   Place task_place() const { return {task_.toml.source, {}}; }
 
   void bad_input(Findings findings) {
-    outcome_.verdict = Verdict::Unknown;
-    outcome_.is_bad_input = true;
-    outcome_.findings.append(std::move(findings));
+    state_.outcome.verdict = Verdict::Unknown;
+    state_.outcome.is_bad_input = true;
+    state_.outcome.findings.append(std::move(findings));
   }
 
   // Every alignment and draw of one shape. False: stop here.
@@ -147,19 +154,20 @@ class Prover {
     const std::vector<Placement> placements = placements_of_next_shape(bound);
     for (unsigned draw = 0; draw < draws; ++draw) {
       SpecRuns specs;
-      const std::uint64_t seed = mix64(outcome_.seed + outcome_.shapes.size());
+      const std::uint64_t seed = mix64(state_.outcome.seed + jobs_begun_);
       for (const Placement& placement : placements) {
+        if (jobs_begun_++ < state_.jobs) continue;
         ShapeJob job;
         job.candidate = &candidate_;
         job.spec = spec;
         job.setup.bound = bound;
         job.setup.launch = launch;
-        job.setup.seed = outcome_.seed + draw;
+        job.setup.seed = state_.outcome.seed + draw;
         job.setup.alignment = placement.alignment;
         job.setup.odd_tensor = placement.tensor;
         job.setup.has_integer_data = has_spec_;
         job.workers = workers_;
-        job.repeats_spec = outcome_.shapes.empty();
+        job.repeats_spec = state_.outcome.shapes.empty();
         job.step_budget = options_.step_budget;
         job.field.seed = seed;
         job.field.memory = options_.memory != 0 ? options_.memory : most_memory();
@@ -169,10 +177,30 @@ class Prover {
         job.progress = [&](std::string_view phase, std::uint64_t done, std::uint64_t all) {
           return !options_.progress || options_.progress({label, phase, done, all});
         };
-        if (!judge_job(job, specs, label)) return false;
+        if (state_.outcome.sample != 0) job.sample = Sample{state_.outcome.sample, mix64(seed)};
+        if (!judge_job(job, specs, label, &placement == &placements.back())) return false;
+        state_.jobs = jobs_begun_;
+        save();
       }
     }
     return true;
+  }
+
+  void save() const {
+    if (!checkpoint_) return;
+    ProofState state = state_;
+    state.outcome.seconds += seconds_since_begin();
+    checkpoint_->save(state);
+  }
+
+  double seconds_since_begin() const { return Seconds(Clock::now() - begin_).count(); }
+
+  // All texts that findings point into.
+  std::vector<SourcePtr> sources() const {
+    std::vector<SourcePtr> all = {candidate_.module->source, task_.toml.source};
+    if (options_.spec) all.push_back(options_.spec->module->source);
+    if (kernel_) all.insert(all.end(), kernel_->sources().begin(), kernel_->sources().end());
+    return all;
   }
 
   // Where the tensors of a job lie, and what to say of it after the shape.
@@ -212,7 +240,8 @@ class Prover {
     return list;
   }
 
-  bool judge_job(ShapeJob& job, SpecRuns& specs, const std::string& label) {
+  // `is_last`: no other job takes up the specs' runs.
+  bool judge_job(ShapeJob& job, SpecRuns& specs, const std::string& label, bool is_last) {
     const Clock::time_point begin = Clock::now();
     ShapeResult result = attempt(job, specs);
     if (is_excluded_by_source(job, result)) {
@@ -224,15 +253,26 @@ class Prover {
     shape.label = label;
     shape.verdict = verdict;
     shape.ctas = result.ctas;
+    shape.all_ctas = result.all_ctas;
     shape.programs = result.programs;
     shape.elements = result.elements;
     shape.log2_failure = result.bound.log2_probability;
     merge(result);
-    if (verdict == Verdict::Proved && has_spec_) weigh_contract(job, result, label);
+    if (verdict == Verdict::Proved && result.ctas != result.all_ctas) {
+      shape.verdict = state_.outcome.verdict = Verdict::Sampled;
+      assume(fmt::format("of the candidate's grid the CTAs that were run stand for the others: {} of {} at {}",
+                         result.ctas, result.all_ctas, label));
+    } else if (verdict == Verdict::Proved && has_spec_) {
+      // The concrete runs need the memory.
+      if (is_last) {
+        for (SpecRun& spec : specs) spec.give_up();
+      }
+      weigh_contract(job, result, label);
+    }
     shape.seconds = Seconds(Clock::now() - begin).count();
-    outcome_.shapes.push_back(shape);
+    state_.outcome.shapes.push_back(shape);
     if (verdict == Verdict::Proved) return true;
-    outcome_.verdict = verdict;
+    state_.outcome.verdict = verdict;
     return false;
   }
 
@@ -244,7 +284,7 @@ class Prover {
     const std::uint64_t seed = job.field.seed;
     const std::vector<std::pair<double, std::string>> ideals = job.field.ideals;
     std::array<unsigned, 3> modes = {0, 1, 2};
-    std::rotate(modes.begin(), modes.begin() + first_mode_, modes.begin() + first_mode_ + 1);
+    std::rotate(modes.begin(), modes.begin() + state_.first_mode, modes.begin() + state_.first_mode + 1);
     for (const unsigned mode : modes) {
       job.field.ideals = ideals;
       job.field.constants = mode == 0 ? domain::Constants::Exact : domain::Constants::Ideal;
@@ -257,7 +297,7 @@ class Prover {
       }
       result = run_round(job, specs, seed, 0);
       if (!result.mismatches.empty() && has_spec_) continue;
-      if (result.is_equal()) first_mode_ = mode;
+      if (result.is_equal()) state_.first_mode = mode;
       break;
     }
     if (has_spec_ && result.is_equal()) strengthen(job, specs, seed, result);
@@ -302,10 +342,19 @@ class Prover {
         fmt::format("; {} independent rounds of that kind: 2^{:.0f}", rounds, std::ceil(result.bound.log2_probability));
   }
 
+  // A remark that says what the manual leaves open is also what the proof rests on.
+  void assume_readings(const Findings& findings) {
+    for (const Finding& finding : findings.list()) {
+      if (finding.code == &check::kTensorShift) assume(fmt::format("{}: {}", finding.code->id, finding.code->summary));
+    }
+  }
+
   Verdict weigh(const ShapeJob& job, ShapeResult& result) {
+    assume_readings(result.races.findings);
+    assume_readings(result.spec_races.findings);
     if (!result.findings.empty()) {
-      outcome_.is_bad_input = true;
-      outcome_.findings.append(std::move(result.findings));
+      state_.outcome.is_bad_input = true;
+      state_.outcome.findings.append(std::move(result.findings));
       return Verdict::Unknown;
     }
     if (result.spec_stop) return spec_stopped(*result.spec_stop);
@@ -318,30 +367,31 @@ class Prover {
     if (result.candidate_stop) {
       const Stop::Kind kind = result.candidate_stop->kind;
       verdict = kind == Stop::Kind::Defect ? Verdict::Different : Verdict::Unknown;
-      outcome_.findings.add(result.candidate_stop->finding);
+      state_.outcome.findings.add(result.candidate_stop->finding);
     }
-    outcome_.findings.append(std::move(result.races.findings));
+    state_.outcome.findings.append(std::move(result.races.findings));
     if (has_race) return Verdict::Different;
     if (verdict != Verdict::Proved) return verdict;
     if (!result.mismatches.empty()) return explain(job, result);
     if (has_unknown) {
-      outcome_.findings.append(std::move(result.races.unknowns));
+      state_.outcome.findings.append(std::move(result.races.unknowns));
       return Verdict::Unknown;
     }
     if (!has_spec_) return Verdict::Proved;
     if (result.needs_new_seed || !result.found_planted || !result.spec_repeats) {
-      outcome_.findings.add(kSelfCheck,
-                            result.needs_new_seed   ? "denominators vanished under every seed tried"
-                            : !result.found_planted ? "no output could be compared against a planted change"
-                                                    : "the source, evaluated twice, was not equal to itself",
-                            task_place());
+      state_.outcome.findings.add(kSelfCheck,
+                                  result.needs_new_seed ? "denominators vanished under every seed tried"
+                                  : !result.found_planted
+                                      ? "no output could be compared against a planted change"
+                                      : fmt::format("{}, evaluated twice, was not equal to itself", job.spec.name()),
+                                  task_place());
       return Verdict::Unknown;
     }
     if (result.bound.is_refused || !is_within_limit(result.bound)) {
-      outcome_.findings.add(kProbability,
-                            fmt::format("the chance of a wrong `proved` is bounded by 2^{:.0f} only: {}",
-                                        result.bound.log2_probability, result.bound.text),
-                            task_place());
+      state_.outcome.findings.add(kProbability,
+                                  fmt::format("the chance of a wrong `proved` is bounded by 2^{:.0f} only: {}",
+                                              result.bound.log2_probability, result.bound.text),
+                                  task_place());
       return Verdict::Unknown;
     }
     return Verdict::Proved;
@@ -358,22 +408,23 @@ class Prover {
     Finding finding = stop.finding;
     if (stop.kind == Stop::Kind::Defect) {
       finding.notes.push_back({options_.spec
-                                   ? "the spec itself does this: it, not the candidate, needs a look"
+                                   ? "the reference PTX itself does this: it, not the candidate, needs a look"
                                    : "the Triton source itself does this: the task, not the candidate, needs a look",
                                {}});
-      outcome_.is_bad_input = true;
+      state_.outcome.is_bad_input = true;
     }
-    outcome_.findings.add(std::move(finding));
+    state_.outcome.findings.add(std::move(finding));
     return Verdict::Unknown;
   }
 
   // What depends on the schedule is no function to be equal to.
   Verdict spec_has_no_meaning(check::Report races) {
-    outcome_.is_bad_input = races.findings.has_error();
+    state_.outcome.is_bad_input = races.findings.has_error();
     for (Findings* list : {&races.findings, &races.unknowns}) {
       for (Finding finding : list->list()) {
-        finding.notes.push_back({"this is the spec: what it computes is not decided, so nothing can equal it", {}});
-        outcome_.findings.add(std::move(finding));
+        finding.notes.push_back(
+            {"this is the reference PTX: what it computes is not decided, so nothing can equal it", {}});
+        state_.outcome.findings.add(std::move(finding));
       }
     }
     return Verdict::Unknown;
@@ -398,10 +449,10 @@ class Prover {
     if (first.code == &kElementDiffers) {
       if (job.progress) job.progress("witness", 0, 1);
       const Support support = support_of(job, first, Seconds(options_.witness_seconds));
-      if (!support.elements.empty()) finding.notes.push_back({text(support, name), {}});
+      if (!support.elements.empty()) finding.notes.push_back({text(support, name, job.spec.name()), {}});
       if (!concrete(job, support, finding)) verdict = Verdict::Unknown;
     }
-    outcome_.findings.add(std::move(finding));
+    state_.outcome.findings.add(std::move(finding));
     return verdict;
   }
 
@@ -411,7 +462,7 @@ class Prover {
       Setup setup = job.setup;
       setup.data = attempt_number < 2 ? Data::Integers : Data::Normal;
       setup.scale = attempt_number == 3 ? 100 : 1;
-      setup.seed = mix64(outcome_.seed + attempt_number);
+      setup.seed = mix64(state_.outcome.seed + attempt_number);
       if (attempt_number == 0) {
         if (!support.is_zero) continue;
         setup.is_zero = support.is_zero;
@@ -423,13 +474,13 @@ class Prover {
       }
       if (run.differences.empty()) continue;
       const NumericDifference& shown = run.differences.front();
-      finding.notes.push_back(
-          {fmt::format("on {} `{}` is {:.9g} in the source and {:.9g} in the candidate",
-                       setup.is_zero                  ? "inputs that are zero elsewhere"
-                       : setup.data == Data::Integers ? "small integers"
-                                                      : "normal inputs",
-                       element_name(setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate),
-           {}});
+      finding.notes.push_back({fmt::format("on {} `{}` is {:.9g} in {} and {:.9g} in the candidate",
+                                           setup.is_zero                  ? "inputs that are zero elsewhere"
+                                           : setup.data == Data::Integers ? "small integers"
+                                                                          : "normal inputs",
+                                           element_name(setup.bound, shown.buffer, shown.element), shown.spec,
+                                           job.spec.name(), shown.candidate),
+                               {}});
       return true;
     }
     finding.code = &kNoWitness;
@@ -439,14 +490,14 @@ class Prover {
 
   void weigh_contract(const ShapeJob& job, const ShapeResult& result, const std::string& label) {
     // The first shape that shows it is enough.
-    if (outcome_.contract == Contract::Kept) {
-      for (Finding& finding : contract_findings(result, label, entry_place())) {
-        outcome_.contract = Contract::Weaker;
+    if (state_.outcome.contract == Contract::Kept) {
+      for (Finding& finding : contract_findings(result, job.spec.name(), label, entry_place())) {
+        state_.outcome.contract = Contract::Weaker;
         add_once(std::move(finding));
       }
     }
-    if (job.setup.alignment != Alignment::Whole || numeric_runs_ >= 2) return;
-    ++numeric_runs_;
+    if (job.setup.alignment != Alignment::Whole || state_.numeric_runs >= 2) return;
+    ++state_.numeric_runs;
     struct Inputs {
       double offset, scale;
       const char* text;
@@ -473,21 +524,21 @@ class Prover {
       const NumericResult& run = runs[i];
       if (run.differences.empty()) continue;
       const NumericDifference& shown = run.differences.front();
-      outcome_.contract = Contract::Weaker;
-      add_once(Finding{
-          shown.is_range ? &kContractRange : &kContractPrecision,
-          Severity::Error,
-          fmt::format("on {} `{}` is {:.9g} in the source and {:.9g} in the candidate, at {}", inputs.text,
-                      element_name(job.setup.bound, shown.buffer, shown.element), shown.spec, shown.candidate, label),
-          entry_place(),
-          {},
-          {}});
+      state_.outcome.contract = Contract::Weaker;
+      add_once(Finding{shown.is_range ? &kContractRange : &kContractPrecision,
+                       Severity::Error,
+                       fmt::format("on {} `{}` is {:.9g} in {} and {:.9g} in the candidate, at {}", inputs.text,
+                                   element_name(job.setup.bound, shown.buffer, shown.element), shown.spec,
+                                   job.spec.name(), shown.candidate, label),
+                       entry_place(),
+                       {},
+                       {}});
     }
   }
 
   void add_once(Finding finding) {
-    if (reported_.insert(std::string(finding.code->id) + finding.message).second)
-      outcome_.findings.add(std::move(finding));
+    if (state_.reported.insert(std::string(finding.code->id) + finding.message).second)
+      state_.outcome.findings.add(std::move(finding));
   }
 
   Place entry_place() const {
@@ -500,7 +551,7 @@ class Prover {
   }
 
   void assume(std::string text) {
-    std::vector<std::string>& list = outcome_.assumptions;
+    std::vector<std::string>& list = state_.outcome.assumptions;
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
   }
 
@@ -510,33 +561,38 @@ class Prover {
     for (const check::Report* report : {&result.races, &result.spec_races}) {
       for (const std::string& text : report->nondeterminism) assume("order of float atomics: " + text);
     }
-    if (result.bound.is_conjectural && (conjecture_.empty() || result.bound.log2_probability > conjecture_log2_)) {
-      conjecture_ = result.bound.text;
-      conjecture_log2_ = result.bound.log2_probability;
+    if (result.bound.is_conjectural &&
+        (state_.conjecture.empty() || result.bound.log2_probability > state_.conjecture_log2)) {
+      state_.conjecture = result.bound.text;
+      state_.conjecture_log2 = result.bound.log2_probability;
     }
-    if (outcome_.primes.empty()) outcome_.primes = result.primes;
+    if (state_.outcome.primes.empty()) state_.outcome.primes = result.primes;
     if (result.bound.log2_probability != 0) {
-      outcome_.log2_failure = outcome_.log2_failure == 0
-                                  ? result.bound.log2_probability
-                                  : std::max(outcome_.log2_failure, result.bound.log2_probability);
+      state_.outcome.log2_failure = state_.outcome.log2_failure == 0
+                                        ? result.bound.log2_probability
+                                        : std::max(state_.outcome.log2_failure, result.bound.log2_probability);
     }
-    if (executed_.size() < result.executed.size()) executed_.resize(result.executed.size());
-    for (std::size_t i = 0; i < result.executed.size(); ++i) executed_[i] = executed_[i] || result.executed[i];
+    if (state_.executed.size() < result.executed.size()) state_.executed.resize(result.executed.size());
+    for (std::size_t i = 0; i < result.executed.size(); ++i)
+      state_.executed[i] = state_.executed[i] || result.executed[i];
   }
 
   void finish_coverage() {
-    outcome_.instrs_total = executed_.size();
-    outcome_.instrs_executed = static_cast<std::uint64_t>(std::count(executed_.begin(), executed_.end(), true));
+    state_.outcome.instrs_total = state_.executed.size();
+    state_.outcome.instrs_executed =
+        static_cast<std::uint64_t>(std::count(state_.executed.begin(), state_.executed.end(), true));
     const ptx::Function* entry = nullptr;
     for (const ptx::Function& function : candidate_.module->functions) {
-      if (function.is_entry && function.instrs.size() == executed_.size()) entry = &function;
+      if (function.is_entry && function.instrs.size() == state_.executed.size()) entry = &function;
     }
-    for (std::size_t i = 0; entry != nullptr && i < executed_.size(); ++i) {
-      if (executed_[i]) continue;
-      outcome_.lines_not_executed.push_back(candidate_.module->source->locate(entry->instrs[i].opcode_span.begin).line);
+    for (std::size_t i = 0; entry != nullptr && i < state_.executed.size(); ++i) {
+      if (state_.executed[i]) continue;
+      state_.outcome.lines_not_executed.push_back(
+          candidate_.module->source->locate(entry->instrs[i].opcode_span.begin).line);
     }
-    if (outcome_.verdict != Verdict::Proved || !has_spec_) return;
-    if (!conjecture_.empty()) assume(conjecture_);
+    const bool is_unproved = state_.outcome.verdict != Verdict::Proved && state_.outcome.verdict != Verdict::Sampled;
+    if (is_unproved || !has_spec_) return;
+    if (!state_.conjecture.empty()) assume(state_.conjecture);
     assume("inputs are finite numbers");
   }
 
@@ -545,15 +601,12 @@ class Prover {
   const Options& options_;
   bool has_spec_;
   unsigned workers_ = 1;
+  Clock::time_point begin_ = Clock::now();
   std::optional<triton::Kernel> kernel_;
-  Outcome outcome_;
-  std::vector<bool> executed_;
-  std::set<std::string> reported_;
-  unsigned numeric_runs_ = 0;
+  ProofState state_;
+  std::optional<Checkpoint> checkpoint_;
+  std::uint64_t jobs_begun_ = 0;
   unsigned shapes_begun_ = 0;
-  unsigned first_mode_ = 0;  // see attempt
-  std::string conjecture_;   // of the shape with the weakest bound
-  double conjecture_log2_ = 0;
 };
 
 }  // namespace

@@ -23,9 +23,10 @@
 
 namespace plumb::prove {
 
-enum class Verdict : std::uint8_t { Proved, Different, Unknown };
+// `Sampled`: all that the CTAs run did is as it should be, and the caller asked for some of them only. No proof.
+enum class Verdict : std::uint8_t { Proved, Different, Unknown, Sampled };
 enum class Contract : std::uint8_t { Kept, Weaker };
-std::string_view name(Verdict verdict);    // "proved", "different", "unknown"
+std::string_view name(Verdict verdict);    // "proved", "different", "unknown", "sampled"
 std::string_view name(Contract contract);  // "kept", "weaker"
 
 struct Candidate {
@@ -54,6 +55,8 @@ struct Options {
   double witness_seconds = 10;      // how long a difference is explained at most
   std::vector<task::Shape> shapes;  // empty: the task's own prove shapes
   triton::PythonConfig python;
+  std::uint64_t sample = 0;               // clusters of CTAs of the candidate that are run, drawn; 0: all
+  std::filesystem::path checkpoint;       // where a proof that may be killed keeps how far it is; empty: nowhere
   std::shared_ptr<const Candidate> spec;  // proved against this PTX kernel; null: against the task's Triton source
   std::function<bool(const Progress&)> progress;  // called from worker threads; false cancels
 };
@@ -62,8 +65,8 @@ struct ShapeOutcome {
   std::string label;  // the shape, and the metadata draw where there is one
   Verdict verdict = Verdict::Unknown;
   double seconds = 0;
-  std::uint64_t ctas = 0, programs = 0;
-  std::uint64_t elements = 0;  // compared
+  std::uint64_t ctas = 0, all_ctas = 0, programs = 0;  // run, of the grid, of the spec
+  std::uint64_t elements = 0;                          // compared
   double log2_failure = 0;
 };
 
@@ -76,6 +79,7 @@ struct Outcome {
   std::vector<ShapeOutcome> shapes;
   std::vector<std::uint32_t> primes;
   std::uint64_t seed = 0;
+  std::uint64_t sample = 0;  // as in Options
   std::uint64_t instrs_executed = 0, instrs_total = 0;
   std::vector<std::uint32_t> lines_not_executed;
   bool has_spec = true;       // false: `check`, which compares nothing

@@ -16,6 +16,8 @@ std::string_view name(Verdict verdict) {
       return "different";
     case Verdict::Unknown:
       return "unknown";
+    case Verdict::Sampled:
+      return "sampled";
   }
   return "unknown";
 }
@@ -31,6 +33,7 @@ nlohmann::json shape_json(const ShapeOutcome& shape, bool has_spec) {
   nlohmann::json out = {
       {"shape", shape.label}, {"verdict", name(shape.verdict)}, {"seconds", shape.seconds}, {"ctas", shape.ctas}};
   if (has_spec) {
+    if (shape.verdict == Verdict::Sampled) out["ctas_of_grid"] = shape.all_ctas;
     out["programs"] = shape.programs;
     out["elements"] = shape.elements;
     out["log2_failure_probability"] = rounded(shape.log2_failure);
@@ -53,6 +56,7 @@ nlohmann::json to_json(const Outcome& outcome) {
     out["log2_failure_probability"] = is_proved ? rounded(outcome.log2_failure) : 0.0;
     out["primes"] = outcome.primes;
   }
+  if (outcome.sample != 0) out["sample"] = outcome.sample;
   out["assumptions"] = outcome.assumptions;
   out["shapes"] = std::move(shapes);
   out["findings"] = plumb::to_json(outcome.findings);
@@ -74,13 +78,15 @@ std::string to_text(const Outcome& outcome, bool colour) {
   };
   for (const ShapeOutcome& shape : outcome.shapes) {
     const std::string elements = outcome.has_spec ? fmt::format("{} elements, ", shape.elements) : std::string();
-    out += fmt::format("  {:<10} {}  ({} CTAs, {}{:.2f} s)\n", word(shape.verdict), shape.label, shape.ctas, elements,
+    const std::string of_grid = shape.verdict == Verdict::Sampled ? fmt::format("{} of {}", shape.ctas, shape.all_ctas)
+                                                                  : fmt::to_string(shape.ctas);
+    out += fmt::format("  {:<10} {}  ({} CTAs, {}{:.2f} s)\n", word(shape.verdict), shape.label, of_grid, elements,
                        shape.seconds);
   }
   if (outcome.instrs_total != 0) {
     out += fmt::format("  executed   {} of {} instructions\n", outcome.instrs_executed, outcome.instrs_total);
   }
-  if (is_proved) {
+  if (is_proved || outcome.verdict == Verdict::Sampled) {
     for (const std::string& assumption : outcome.assumptions) out += fmt::format("  assuming   {}\n", assumption);
   }
   std::string contract;

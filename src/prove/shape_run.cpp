@@ -7,7 +7,11 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <set>
 
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "domain/stored_tag.h"
 #include "prove/codes.h"
 
 namespace plumb::prove {
@@ -46,18 +50,18 @@ void widen(domain::Signature& into, const domain::Signature& from) {
 
 class Comparer {
  public:
-  Comparer(Field& field, ShapeResult& result) : field_(field), result_(result) {}
+  Comparer(const ShapeJob& job, Field& field, ShapeResult& result)
+      : spec_name_(job.spec.name()), field_(field), result_(result) {}
 
   // `is_partial`: what the candidate did not write is passed over.
   void floats(Buffer& spec, Buffer& candidate, Format format, bool is_input, bool is_partial = false) {
     const unsigned size = domain::byte_size(format);
     BufferSignature signature{spec.name, {}, {}};
     for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
+      const domain::Tag tag = tag_at(candidate, at), own = tag_at(spec, at);
+      if (is_partial && (tag == domain::kPristineTag || tag == domain::kUndefinedTag)) continue;
       ++result_.elements;
-      const domain::Tag tag = std::atomic_ref<domain::Tag>(candidate.tags[at]).load(std::memory_order_relaxed);
-      const domain::Tag own = std::atomic_ref<domain::Tag>(spec.tags[at]).load(std::memory_order_relaxed);
-      if (tag == domain::kPristineTag && (is_partial || own == domain::kPristineTag)) continue;
-      if (is_partial && tag == domain::kUndefinedTag) continue;
+      if (tag == domain::kPristineTag && own == domain::kPristineTag) continue;
       const Field::Real a = field_.read(spec, at, format), b = field_.read(candidate, at, format);
       if (field_.faulted()) {
         mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, field_.take_fault().text);
@@ -73,8 +77,10 @@ class Comparer {
     if (!is_input) result_.signatures.push_back(std::move(signature));
   }
 
-  void integers(Buffer& spec, Buffer& candidate, unsigned size, bool is_input) {
+  void integers(Buffer& spec, Buffer& candidate, unsigned size, bool is_input, bool is_partial = false) {
     for (std::uint64_t at = 0; at + size <= spec.size; at += size) {
+      const domain::Tag tag = tag_at(candidate, at);
+      if (is_partial && !is_input && (tag == domain::kPristineTag || tag == domain::kUndefinedTag)) continue;
       ++result_.elements;
       const std::byte* ours = spec.bytes.get() + at;
       if (std::memcmp(ours, candidate.bytes.get() + at, size) == 0 &&
@@ -86,7 +92,10 @@ class Comparer {
         continue;
       }
       const auto has_tags = [&](const Buffer& buffer) {
-        return std::any_of(&buffer.tags[at], &buffer.tags[at] + size, [](domain::Tag tag) { return tag != 0; });
+        for (unsigned k = 0; k < size; ++k) {
+          if (tag_at(buffer, at + k) != 0) return true;
+        }
+        return false;
       };
       if (!has_tags(spec) && !has_tags(candidate)) {
         mismatch(is_input ? kInputChanged : kElementDiffers, spec, at / size, "the integers differ");
@@ -105,10 +114,16 @@ class Comparer {
   double degree() const { return degree_; }
 
  private:
+  static domain::Tag tag_at(const Buffer& buffer, std::uint64_t at) {
+    return domain::stored_tag(buffer.init, buffer.tags[at]);
+  }
+
   // One side's element is undefined. What the candidate stores of registers that were never written is not what was
   // never stored: the latter has the tag that memory begins with.
   void undefined(const Buffer& buffer, std::uint64_t element, Field::Real spec) {
-    if (spec.id == domain::kUndefined) return mismatch(kElementExtra, buffer, element, "the source does not write it");
+    if (spec.id == domain::kUndefined) {
+      return mismatch(kElementExtra, buffer, element, fmt::format("{} does not write it", spec_name_));
+    }
     if (is_stored_) {
       return mismatch(kUndefinedOutput, buffer, element,
                       "the candidate stores what it made of a register or of memory that was never written");
@@ -119,9 +134,11 @@ class Comparer {
 
   // Before an element is judged.
   void look_at(const Buffer& candidate, std::uint64_t at, unsigned size) {
-    is_stored_ = std::any_of(&candidate.tags[at], &candidate.tags[at] + size, [](domain::Tag tag) {
-      return tag != domain::kUndefinedTag && domain::tag_value(tag) == domain::kUndefined;
-    });
+    is_stored_ = false;
+    for (unsigned k = 0; k < size; ++k) {
+      const domain::Tag tag = tag_at(candidate, at + k);
+      is_stored_ |= tag != domain::kUndefinedTag && domain::tag_value(tag) == domain::kUndefined;
+    }
   }
 
   void judge_integers(const Buffer& buffer, std::uint64_t element, Field::Real a, Field::Real b, bool is_input) {
@@ -179,26 +196,28 @@ class Comparer {
     }
   }
 
+  std::string_view spec_name_;
   Field& field_;
   ShapeResult& result_;
   double degree_ = 0;
   bool is_stored_ = false;
 };
 
-// Every element of every argument. Returns the largest degree of two outputs added.
+// Every element of every argument; `is_partial`: that the candidate wrote. Returns the largest degree of two outputs
+// added.
 double compare(const ShapeJob& job, domain::FieldContext& context, domain::Memory& spec, domain::Memory& candidate,
-               ShapeResult& result) {
+               ShapeResult& result, bool is_partial = false) {
   Field judge(context);
-  Comparer comparer(judge, result);
+  Comparer comparer(job, judge, result);
   for (const task::BoundArg& arg : job.setup.bound.args) {
     if (!arg.is_tensor) continue;
     Buffer* a = spec.find(std::string_view(arg.name));
     Buffer* b = candidate.find(std::string_view(arg.name));
     const bool is_input = arg.role == task::Role::In;
     if (const std::optional<Format> format = float_format(arg.type)) {
-      comparer.floats(*a, *b, *format, is_input);
+      comparer.floats(*a, *b, *format, is_input, is_partial);
     } else {
-      comparer.integers(*a, *b, task::element_bytes(arg.type), is_input);
+      comparer.integers(*a, *b, task::element_bytes(arg.type), is_input, is_partial);
     }
   }
   return comparer.degree();
@@ -211,9 +230,16 @@ struct KernelRun {
   std::vector<bool> executed;
 };
 
-// One PTX kernel of the job, under the race checker where the job watches races.
+// CTAs of a launch in linear order; a cluster goes with its first one.
+struct CtaRange {
+  std::uint64_t first = 0, last = ~std::uint64_t{0};
+};
+
+// One PTX kernel of the job, under the race checker where the job watches races. Several ranges are of CTAs that do not
+// meet: a worker each.
 KernelRun run_kernel(const ShapeJob& job, const Candidate& kernel, const Setup& setup, std::string_view phase,
-                     const Side& side, domain::Memory& memory, Findings& findings, std::uint64_t last_cta) {
+                     const Side& side, domain::Memory& memory, Findings& findings,
+                     const std::vector<CtaRange>& ranges) {
   KernelRun out;
   const machine::Launch launch = make_launch(setup, kernel, memory, findings);
   if (!findings.empty()) return out;
@@ -223,28 +249,99 @@ KernelRun run_kernel(const ShapeJob& job, const Candidate& kernel, const Setup& 
   check::Collector collector(kernel.module, *entry, launch, &memory,
                              [&](std::uint32_t instr) { return program->place(instr); });
   machine::Options options;
-  options.workers = job.workers;
   options.step_budget = job.step_budget;
-  options.last_cta = last_cta;
   if (job.watches_races) options.observe = [&](std::uint64_t cta) { return collector.observe(cta); };
-  if (job.progress) {
-    options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress(phase, done, all); };
+  if (ranges.size() == 1) {
+    options.workers = job.workers;
+    options.first_cta = ranges.front().first;
+    options.last_cta = ranges.front().last;
+    if (job.progress) {
+      options.progress = [&](std::uint64_t done, std::uint64_t all) { return job.progress(phase, done, all); };
+    }
+    machine::Result run = program->run(launch, side.pointers(), memory, options);
+    out.ctas = run.counts.ctas;
+    out.stop = std::move(run.stop);
+    out.executed = std::move(run.counts.executed);
+  } else {
+    std::vector<machine::Result> runs(ranges.size());
+    std::atomic<std::uint64_t> done{0};
+    parallel_for(static_cast<unsigned>(side.pointers().size()), ranges.size(), [&](unsigned worker, std::size_t i) {
+      machine::Options own = options;
+      own.workers = 1;
+      own.first_cta = ranges[i].first;
+      own.last_cta = ranges[i].last;
+      if (job.progress)
+        own.progress = [&](std::uint64_t, std::uint64_t) { return job.progress(phase, done, ranges.size()); };
+      runs[i] = program->run(launch, {side.pointers()[worker]}, memory, own);
+      return !runs[i].stop && (!job.progress || job.progress(phase, ++done, ranges.size()));
+    });
+    for (machine::Result& run : runs) {
+      out.ctas += run.counts.ctas;
+      out.executed.resize(std::max(out.executed.size(), run.counts.executed.size()));
+      for (std::size_t i = 0; i < run.counts.executed.size(); ++i) {
+        out.executed[i] = out.executed[i] || run.counts.executed[i];
+      }
+      if (!out.stop) out.stop = std::move(run.stop);
+    }
+    if (!out.stop && done < ranges.size() && job.progress) {
+      out.stop =
+          Stop{Stop::Kind::Cancelled, Finding{&kCancelled, Severity::Error, "the proof was cancelled", {}, {}, {}}};
+    }
   }
-  machine::Result run = program->run(launch, side.pointers(), memory, options);
-  out.ctas = run.counts.ctas;
-  out.stop = std::move(run.stop);
-  if (job.watches_races) out.races = collector.finish(run.counts.executed);
-  out.executed = std::move(run.counts.executed);
+  if (job.watches_races) out.races = collector.finish(out.executed);
   return out;
 }
 
-constexpr std::uint64_t kAllCtas = ~std::uint64_t{0};
+// Whether this tells other clusters anything, or adds to what others write.
+bool may_meet_other_clusters(const ptx::Instr& instr) {
+  using ptx::Mod;
+  if (instr.has(Mod::volatile_)) return true;
+  const bool is_shared = instr.has(Mod::shared) || instr.has(Mod::shared_cta) || instr.has(Mod::shared_cluster);
+  const bool is_atomic = instr.opcode == "atom" || instr.opcode == "red" || instr.opcode == "multimem";
+  const bool is_fence =
+      instr.opcode == "membar" || (instr.opcode == "fence" && !instr.has(Mod::proxy) && !instr.has(Mod::mbarrier_init));
+  const bool has_order =
+      instr.has(Mod::acquire) || instr.has(Mod::release) || instr.has(Mod::acq_rel) || instr.has(Mod::relaxed);
+  const bool is_within = instr.has(Mod::cta) || instr.has(Mod::cluster) || instr.opcode == "barrier";
+  if (is_atomic || instr.has(Mod::reduce)) return !is_shared || instr.has(Mod::global);
+  return (is_fence || has_order) && !is_within;
+}
+
+// Whether what one cluster leaves stands when it has ended, whatever the others do.
+bool has_independent_clusters(const ptx::Module& module) {
+  for (const ptx::Function& function : module.functions) {
+    for (const ptx::Instr& instr : function.instrs) {
+      if (may_meet_other_clusters(instr)) return false;
+    }
+  }
+  return true;
+}
+
+// The clusters of a sample in rising order, each by its first CTA; none: they are all of the grid.
+std::vector<CtaRange> drawn_clusters(const Sample& sample, const task::BoundLaunch& launch) {
+  std::array<std::uint64_t, 3> count{};
+  for (std::size_t i = 0; i < 3; ++i) count[i] = launch.grid[i] / launch.cluster[i];
+  const std::uint64_t all = count[0] * count[1] * count[2];
+  if (sample.clusters >= all) return {};
+  std::set<std::uint64_t> drawn;
+  for (std::uint64_t i = 0; drawn.size() < sample.clusters; ++i) drawn.insert(mix64(sample.seed + i) % all);
+  std::vector<CtaRange> ranges;
+  for (const std::uint64_t cluster : drawn) {
+    const std::uint64_t x = cluster % count[0], y = cluster / count[0] % count[1], z = cluster / count[0] / count[1];
+    const std::uint64_t first =
+        x * launch.cluster[0] +
+        launch.grid[0] * (y * launch.cluster[1] + std::uint64_t{launch.grid[1]} * z * launch.cluster[2]);
+    ranges.push_back({first, first + 1});
+  }
+  return ranges;
+}
 
 // Runs the spec; false when it stopped, or has no meaning.
-bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result) {
+bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result,
+              const std::vector<CtaRange>& ranges = {{}}) {
   if (job.spec.ptx != nullptr) {
     KernelRun run =
-        run_kernel(job, *job.spec.ptx, job.spec.setup(job.setup), "spec", side, memory, result.findings, kAllCtas);
+        run_kernel(job, *job.spec.ptx, job.spec.setup(job.setup), "spec", side, memory, result.findings, ranges);
     result.programs = run.ctas;
     result.spec_stop = std::move(run.stop);
     result.spec_races = std::move(run.races);
@@ -265,43 +362,37 @@ bool run_spec(const ShapeJob& job, const Side& side, domain::Memory& memory, Sha
   return !result.spec_stop;
 }
 
-// The spec, run once more, must leave what it left.
+// The spec, run once more, must leave what it left. Of a PTX spec, which was shown to depend on no schedule, a few
+// clusters stand for all where they do not meet.
+constexpr std::uint64_t kRepeatedClusters = 4;
+
 bool repeats(const ShapeJob& job, domain::FieldContext& context, domain::Memory& first) {
   ShapeResult again;
   const std::unique_ptr<domain::Memory> memory = make_memory(job.spec.setup(job.setup), again.findings);
   const Side side(context, job.workers);
   ShapeJob quiet = job;
   quiet.watches_races = false;
-  if (!memory || !run_spec(quiet, side, *memory, again)) return false;
-  compare(job, context, first, *memory, again);
+  std::vector<CtaRange> drawn;
+  if (job.spec.ptx != nullptr && has_independent_clusters(*job.spec.ptx->module)) {
+    drawn = drawn_clusters({kRepeatedClusters, job.field.seed}, job.spec.launch);
+  }
+  const bool is_partial = !drawn.empty();
+  if (!is_partial) drawn.push_back({});
+  if (!memory || !run_spec(quiet, side, *memory, again, drawn)) return false;
+  compare(job, context, first, *memory, again, is_partial);
   return again.mismatches.empty();
 }
 
 bool run_candidate(const ShapeJob& job, const Side& side, domain::Memory& memory, ShapeResult& result,
-                   std::uint64_t last_cta = kAllCtas) {
-  KernelRun run = run_kernel(job, *job.candidate, job.setup, "candidate", side, memory, result.findings, last_cta);
+                   const std::vector<CtaRange>& ranges = {{}}) {
+  KernelRun run = run_kernel(job, *job.candidate, job.setup, "candidate", side, memory, result.findings, ranges);
   result.ctas = run.ctas;
   result.executed = std::move(run.executed);
+  const auto& grid = job.setup.launch.grid;
+  result.all_ctas = std::uint64_t{grid[0]} * grid[1] * grid[2];
   result.candidate_stop = std::move(run.stop);
   result.races = std::move(run.races);
   return result.findings.empty() && !result.candidate_stop;
-}
-
-// Whether one block's output stands when that block has ended, whatever the others do: none waits for another, and none
-// adds to what another wrote.
-bool has_independent_blocks(const ShapeJob& job) {
-  const auto& cluster = job.setup.launch.cluster;
-  if (cluster[0] * cluster[1] * cluster[2] > 1) return false;
-  constexpr std::array<std::string_view, 4> kOpcodes = {"atom", "red", "fence", "membar"};
-  constexpr std::array<ptx::Mod, 5> kMods = {ptx::Mod::acquire, ptx::Mod::release, ptx::Mod::acq_rel,
-                                             ptx::Mod::volatile_, ptx::Mod::reduce};
-  for (const ptx::Function& function : job.candidate->module->functions) {
-    for (const ptx::Instr& instr : function.instrs) {
-      if (std::find(kOpcodes.begin(), kOpcodes.end(), instr.opcode) != kOpcodes.end()) return false;
-      if (std::any_of(kMods.begin(), kMods.end(), [&](ptx::Mod mod) { return instr.has(mod); })) return false;
-    }
-  }
-  return true;
 }
 
 // A look at the first block alone, where the whole grid would take long to say the same.
@@ -311,7 +402,10 @@ constexpr std::uint64_t kTrialSteps = std::uint64_t{1} << 24;
 // Whether the first block already wrote something that the source does not; its elements are then in `result`.
 bool differs_at_once(const ShapeJob& job, domain::FieldContext& context, domain::Memory& spec, ShapeResult& result) {
   const auto& grid = job.setup.launch.grid;
-  if (std::uint64_t{grid[0]} * grid[1] * grid[2] < kLeastBlocksToTry || !has_independent_blocks(job)) return false;
+  const auto& cluster = job.setup.launch.cluster;
+  if (job.sample || std::uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1) return false;
+  if (std::uint64_t{grid[0]} * grid[1] * grid[2] < kLeastBlocksToTry) return false;
+  if (!has_independent_clusters(*job.candidate->module)) return false;
   ShapeJob first = job;
   first.workers = 1;
   first.step_budget = std::min(job.step_budget, kTrialSteps);
@@ -320,9 +414,9 @@ bool differs_at_once(const ShapeJob& job, domain::FieldContext& context, domain:
   ShapeResult trial;
   const std::unique_ptr<domain::Memory> memory = make_memory(job.setup, trial.findings);
   const Side side(context, 1);
-  if (!memory || !run_candidate(first, side, *memory, trial, 1)) return false;
+  if (!memory || !run_candidate(first, side, *memory, trial, {{0, 1}})) return false;
   Field judge(context);
-  Comparer comparer(judge, trial);
+  Comparer comparer(job, judge, trial);
   for (const task::BoundArg& arg : job.setup.bound.args) {
     const std::optional<Format> format = arg.is_tensor ? float_format(arg.type) : std::nullopt;
     if (!format || arg.role == task::Role::In) continue;
@@ -362,6 +456,7 @@ struct SpecRun::Inner {
 
 SpecRun::SpecRun() = default;
 SpecRun::~SpecRun() = default;
+void SpecRun::give_up() { inner_.reset(); }
 
 ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
   ShapeResult result;
@@ -395,9 +490,25 @@ ShapeResult run_shape(const ShapeJob& job, SpecRun& spec) {
   result.primes.assign(context.primes().begin(), context.primes().end());
   if (job.is_tentative && differs_at_once(job, context, *own.memory, result)) return result;
   const Side candidate(context, job.workers);
-  if (!run_candidate(job, candidate, *candidate_memory, result)) return result;
+  const std::vector<CtaRange> drawn =
+      job.sample ? drawn_clusters(*job.sample, job.setup.launch) : std::vector<CtaRange>();
+  const bool is_sampled = !drawn.empty();
+  if (is_sampled && !has_independent_clusters(*job.candidate->module)) {
+    result.findings.add(kSample, "CTAs of the candidate may wait for each other, or add to one place",
+                        {job.candidate->module->source, {}});
+    return result;
+  }
+  for (const task::BoundArg& arg : job.setup.bound.args) {
+    if (!is_sampled || arg.role != task::Role::InOut || !arg.is_metadata) continue;
+    result.findings.add(kSample,
+                        fmt::format("what CTAs write to `{}`, which holds numbers before, cannot be told", arg.name));
+    return result;
+  }
+  if (!run_candidate(job, candidate, *candidate_memory, result, is_sampled ? drawn : std::vector<CtaRange>{{}})) {
+    return result;
+  }
   if (job.progress) job.progress("compare", 0, 1);
-  const double degree = compare(job, context, *own.memory, *candidate_memory, result);
+  const double degree = compare(job, context, *own.memory, *candidate_memory, result, is_sampled);
   // A source that is not the candidate's function is told by the comparison.
   if (job.repeats_spec && !own.is_repeated && result.is_equal()) {
     own.repeats = repeats(job, own.context, *own.memory);

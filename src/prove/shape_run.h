@@ -41,7 +41,7 @@ struct ShapeResult {
   domain::Facts spec_facts, candidate_facts;
   domain::FailureBound bound;
   std::vector<bool> executed;
-  std::uint64_t ctas = 0, programs = 0, elements = 0;
+  std::uint64_t ctas = 0, all_ctas = 0, programs = 0, elements = 0;
   bool found_planted = false;  // the comparison saw a change that was made for it to see
   // The spec, run a second time, equals itself; looked at where the job asks and all is equal.
   bool spec_repeats = true;
@@ -54,6 +54,12 @@ struct ShapeResult {
   }
 };
 
+// Which clusters of the candidate are run.
+struct Sample {
+  std::uint64_t clusters = 0;
+  std::uint64_t seed = 0;
+};
+
 struct ShapeJob {
   const Candidate* candidate = nullptr;
   Spec spec;  // none: the candidate alone, under the checker
@@ -62,6 +68,7 @@ struct ShapeJob {
   unsigned workers = 1;
   std::uint64_t step_budget = 0;
   std::function<bool(std::string_view phase, std::uint64_t done, std::uint64_t all)> progress;
+  std::optional<Sample> sample;  // none: all
   bool watches_races = true;
   bool repeats_spec = false;
   // A difference sends the job to another try: it may be told from the first block alone.
@@ -77,6 +84,7 @@ class SpecRun {
   ~SpecRun();
   SpecRun(const SpecRun&) = delete;  // the context is referred to
   SpecRun& operator=(const SpecRun&) = delete;
+  void give_up();  // it serves no further job
 
  private:
   friend ShapeResult run_shape(const ShapeJob& job, SpecRun& spec);

@@ -3,6 +3,8 @@
 // own. Neither shares more with the candidate than the arguments.
 #pragma once
 
+#include <string_view>
+
 #include "prove/prove.h"
 #include "prove/setup.h"
 #include "task/launch.h"
@@ -18,6 +20,8 @@ struct Spec {
   task::BoundLaunch launch;  // of `ptx`
 
   bool is_there() const { return kernel != nullptr || ptx != nullptr; }
+  // What messages call it.
+  std::string_view name() const { return ptx != nullptr ? "the reference PTX" : "the source"; }
 
   // Equal memory, at the same addresses; a workspace is each side's own.
   Setup setup(const Setup& candidates) const {

@@ -116,14 +116,14 @@ Support support_of(const ShapeJob& job, const Mismatch& mismatch, std::chrono::d
   return support;
 }
 
-std::string text(const Support& support, const std::string& output) {
+std::string text(const Support& support, const std::string& output, std::string_view spec) {
   if (support.elements.empty()) return {};
   const std::string inputs = fmt::format("{}", fmt::join(support.elements, ", "));
   switch (support.kind) {
     case Support::Kind::Lacks:
-      return fmt::format("`{}` lacks what the source makes of {}", output, inputs);
+      return fmt::format("`{}` lacks what {} makes of {}", output, spec, inputs);
     case Support::Kind::Extra:
-      return fmt::format("`{}` has a part made of {}, which the source has not", output, inputs);
+      return fmt::format("`{}` has a part made of {}, which {} has not", output, inputs, spec);
     case Support::Kind::Differs:
     case Support::Kind::Unknown:
       break;

@@ -25,8 +25,9 @@ struct Support {
   std::function<bool(std::uint32_t tensor, std::uint64_t index)> is_zero;
 };
 Support support_of(const ShapeJob& job, const Mismatch& mismatch, std::chrono::duration<double> limit);
-// "the candidate lacks what the source makes of `a_ptr[3, 64]`, `b_ptr[64, 17]`"; empty without elements.
-std::string text(const Support& support, const std::string& output);
+// "the candidate lacks what the source makes of `a_ptr[3, 64]`, `b_ptr[64, 17]`"; empty without elements. `spec` is
+// what the spec is called.
+std::string text(const Support& support, const std::string& output, std::string_view spec);
 
 // "c_ptr[3, 17]" by the argument's shape.
 std::string element_name(const task::Bound& bound, const std::string& buffer, std::uint64_t element);

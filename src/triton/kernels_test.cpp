@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/file.h"
+#include "domain/stored_tag.h"
 #include "triton/lab_test.h"
 
 namespace plumb::triton {
@@ -51,7 +52,8 @@ void check(Lab& lab, const std::string& output, const std::vector<double>& expec
   ASSERT_FALSE(abstract.stop) << render(abstract.stop->finding, false);
   domain::Buffer& buffer = *memory.find(output);
   for (std::uint64_t at = 0; at < buffer.size; ++at) {
-    ASSERT_NE(buffer.tags[at], domain::kUndefinedTag) << output << " byte " << at << " was not written";
+    ASSERT_NE(domain::stored_tag(buffer.init, buffer.tags[at]), domain::kUndefinedTag)
+        << output << " byte " << at << " was not written";
   }
 }
 

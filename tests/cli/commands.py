@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import struct
+import subprocess
+import time
 
-from harness import CORPUS, SOURCE, plumb, read, refused, run_tests, same, write
+from harness import CORPUS, PLUMB, SOURCE, plumb, read, refused, run_tests, same, write
 
 TASK = os.path.join(CORPUS, "vector_add")
 PTX = os.path.join(TASK, "sm_89", "vector_add.ptx")
@@ -75,6 +77,74 @@ def test_a_certificate_holds_until_the_code_changes():
     same(plumb("prove", TASK, "a.ptx", "--recheck", "cert.json").code, 0)
     write("a.ptx", read(PTX) + "\n// another text\n")
     same(plumb("prove", TASK, "a.ptx", "--recheck", "cert.json").code, 1)
+
+
+def without_seconds(value):
+    if isinstance(value, dict):
+        return {key: without_seconds(each) for key, each in value.items() if key != "seconds"}
+    return [without_seconds(each) for each in value] if isinstance(value, list) else value
+
+
+def test_a_killed_proof_goes_on_and_ends_with_the_same_certificate():
+    task, ptx = os.path.join(CORPUS, "rmsnorm"), os.path.join(CORPUS, "rmsnorm", "sm_89", "rmsnorm_unaligned.ptx")
+    same(plumb("prove", task, ptx, "--seed", "7", "--certificate", "whole.json").code, 0)
+    arguments = ["prove", task, ptx, "--seed", "7", "--resume", "progress.json", "--certificate", "resumed.json"]
+    killed = subprocess.Popen([PLUMB, *arguments], stdout=subprocess.DEVNULL)
+    while not os.path.exists("progress.json"):
+        assert killed.poll() is None, "it ended before it could be killed"
+        time.sleep(0.001)
+    killed.kill()
+    killed.wait()
+    assert not os.path.exists("resumed.json")
+    done = json.loads(read("progress.json"))["state"]["shapes"]
+    same(plumb(*arguments).code, 0)
+    assert not os.path.exists("progress.json")
+    whole, resumed = json.loads(read("whole.json")), json.loads(read("resumed.json"))
+    same(without_seconds(resumed), without_seconds(whole))
+    seconds = [struct.unpack("<d", struct.pack("<Q", shape["seconds"]))[0] for shape in done]
+    assert seconds, "no job was kept"
+    same([shape["seconds"] for shape in resumed["outcome"]["shapes"]][:len(seconds)], seconds, "jobs that were not done again")
+
+
+def test_a_proof_in_progress_is_of_one_proof():
+    def begun(*arguments):
+        with open("progress.json", "wb") as file:
+            file.write(kept)
+        return plumb("prove", TASK, *arguments, "--resume", "progress.json")
+
+    task, ptx = os.path.join(CORPUS, "rmsnorm"), os.path.join(CORPUS, "rmsnorm", "sm_89", "rmsnorm_unaligned.ptx")
+    process = subprocess.Popen([PLUMB, "prove", task, ptx, "--resume", "progress.json"], stdout=subprocess.DEVNULL)
+    while not os.path.exists("progress.json") and process.poll() is None:
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    kept = read("progress.json", "rb")
+    refused(begun(PTX), code="prove.checkpoint")
+    kept = b"{}"
+    refused(begun(PTX), place=r"progress\.json:1:1", code="prove.checkpoint")
+
+
+def test_a_sample_is_no_proof():
+    write("a.json", read(os.path.join(TASK, "sm_89", "vector_add.json")))
+    write("a.ptx", read(PTX))
+    whole = plumb("prove", TASK, "a.ptx", "--shape", "n=65536", "--json")
+    ctas = json.loads(whole.out)["shapes"][0]["ctas"]
+    assert ctas > 3, ctas
+    result = plumb("prove", TASK, "a.ptx", "--shape", "n=65536", "--sample", "3", "--json", "--certificate", "cert.json")
+    proof = json.loads(result.out)
+    same((result.code, proof["verdict"], proof["contract"], proof["sample"]), (1, "sampled", None, 3))
+    row = proof["shapes"][0]
+    same((row["verdict"], row["ctas"], row["ctas_of_grid"]), ("sampled", 3, ctas))
+    assert any(f"3 of {ctas}" in text for text in proof["assumptions"]), proof["assumptions"]
+    same(row["elements"], 3 * 65536 // ctas, "outputs of three CTAs")
+    again = json.loads(plumb("prove", TASK, "a.ptx", "--recheck", "cert.json", "--json").out)
+    same((again["verdict"], again["findings"]), ("sampled", []))
+    assert "3 of" in plumb("prove", TASK, "a.ptx", "--shape", "n=65536", "--sample", "3").out
+    same(json.loads(plumb("prove", TASK, "a.ptx", "--shape", "n=65536", "--sample", "999", "--json").out)["verdict"], "proved")
+    write("a.ptx", with_subtraction(read(PTX)))
+    same(json.loads(plumb("prove", TASK, "a.ptx", "--shape", "n=65536", "--sample", "3", "--json").out)["verdict"], "different")
+    write("a.ptx", read(PTX).replace("ret;", "fence.acq_rel.gpu;\n\tret;"))
+    refused(plumb("prove", TASK, "a.ptx", "--shape", "n=65536", "--sample", "3"), code="prove.sample")
 
 
 def test_nothing_coloured_goes_into_a_pipe():

@@ -8,6 +8,7 @@
 #include "domain/field/fixed.h"
 #include "domain/field/integer.h"
 #include "domain/field/worker.h"
+#include "domain/stored_tag.h"
 
 namespace plumb::domain {
 namespace {
@@ -72,8 +73,9 @@ void Field::load(Buffer& buffer, std::uint64_t offset, unsigned count, std::byte
   if (count == 4) std::memcpy(bytes, buffer.bytes.get() + offset, 4);
   else std::memcpy(bytes, buffer.bytes.get() + offset, count);
   bool has_inputs = false;
+  const Tag first = first_tag(buffer.init);
   for (unsigned k = 0; k < count; ++k) {
-    tags[k] = std::atomic_ref(buffer.tags[offset + k]).load(std::memory_order_acquire);
+    tags[k] = std::atomic_ref(buffer.tags[offset + k]).load(std::memory_order_acquire) ^ first;
     has_inputs |= tags[k] == kPristineTag;
   }
   if (has_inputs) name_inputs(*inner_, buffer, offset, count, tags);
@@ -129,7 +131,7 @@ void Field::store(Buffer& buffer, std::uint64_t offset, unsigned count, const st
       }
       tag = make_tag(kept, tag_byte(tag));
     }
-    std::atomic_ref(buffer.tags[offset + k]).store(tag, std::memory_order_release);
+    std::atomic_ref(buffer.tags[offset + k]).store(stored_tag(buffer.init, tag), std::memory_order_release);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include "base/hash.h"
 #include "domain/field/arithmetic.h"
@@ -13,6 +14,8 @@ namespace plumb::domain::field {
 namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
+// Variables of inputs that are held between units.
+constexpr std::uint64_t kMostInputBytes = std::uint64_t{1} << 28;
 
 // The two halves of a 128-bit product, folded.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
@@ -166,7 +169,7 @@ Shared::Inputs* Shared::add_inputs(std::uint32_t tensor, std::uint64_t count, Fo
   if (count > std::uint64_t{Arena::kChunkSize} * Arena::kChunks) return nullptr;
   if (count > end_of_inputs - free_input) {
     const auto chunks = static_cast<std::uint32_t>((count + Arena::kChunkSize - 1) / Arena::kChunkSize);
-    const std::uint32_t first = arena.add_chunks(chunks, ChunkKind::Input);
+    const std::uint32_t first = arena.add_chunks(chunks, ChunkKind::Input, false);
     if (first == Arena::kNoChunk) return nullptr;
     free_input = first << Arena::kChunkBits;
     end_of_inputs = free_input + chunks * Arena::kChunkSize;
@@ -176,6 +179,7 @@ Shared::Inputs* Shared::add_inputs(std::uint32_t tensor, std::uint64_t count, Fo
   made->format = f;
   made->first = free_input;
   made->groups = std::make_unique<std::atomic<std::uint8_t>[]>((count + kInputGroup - 1) / kInputGroup);
+  made->tensor = tensor;
   made->next = newest;
   free_input += static_cast<ValueId>(count);
   inputs[tensor].store(made.get(), std::memory_order_release);
@@ -194,14 +198,30 @@ void Shared::make_integer(Value& v, ValueId id) const {
   }
 }
 
-void Shared::make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t group) {
+// Each group is made by one worker, the others wait. False when there is no memory.
+bool Shared::make_inputs(Inputs& view, std::uint64_t group) {
+  std::atomic<std::uint8_t>& state = view.groups[group];
+  std::uint8_t expected = 0;
+  if (!state.compare_exchange_strong(expected, 1, std::memory_order_acq_rel)) {
+    while (expected == 1) {
+      std::this_thread::yield();
+      expected = state.load(std::memory_order_acquire);
+    }
+    return expected == 2;
+  }
   const std::uint64_t end = std::min(view.count, (group + 1) * kInputGroup);
-  const std::uint64_t name = std::uint64_t{tensor} << 8 | static_cast<std::uint64_t>(view.format);
+  const std::uint64_t name = std::uint64_t{view.tensor} << 8 | static_cast<std::uint64_t>(view.format);
+  for (const std::uint64_t index : {group * kInputGroup, end - 1}) {
+    if (!arena.give_memory((view.first + static_cast<ValueId>(index)) >> Arena::kChunkBits)) {
+      state.store(0, std::memory_order_release);
+      return false;
+    }
+  }
   for (std::uint64_t index = group * kInputGroup; index < end; ++index) {
     Value& v = arena.at(view.first + static_cast<ValueId>(index));
     v = Value{};
     v.set(view.format, Sign::Unknown);
-    if (options.is_zero && options.is_zero(tensor, index)) continue;
+    if (options.is_zero && options.is_zero(view.tensor, index)) continue;
     v.numerator = 1;
     if (is_integer(view.format)) {
       make_integer(v, view.first + static_cast<ValueId>(index));
@@ -209,6 +229,8 @@ void Shared::make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t
       v.residues = random({index, name}, Purpose::Input);
     }
   }
+  state.store(2, std::memory_order_release);
+  return true;
 }
 
 ValueId Shared::input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f) {
@@ -218,17 +240,41 @@ ValueId Shared::input(std::uint32_t tensor, std::uint64_t index, std::uint64_t c
   while (view != nullptr && (view->format != f || view->count != count)) view = view->next;
   if (view == nullptr) view = add_inputs(tensor, count, f);
   if (view == nullptr) return kNoValue;
-  std::atomic<std::uint8_t>& state = view->groups[index / kInputGroup];
-  if (state.load(std::memory_order_acquire) != 2) {
-    std::uint8_t expected = 0;
-    if (state.compare_exchange_strong(expected, 1, std::memory_order_acq_rel)) {
-      make_inputs(*view, tensor, index / kInputGroup);
-      state.store(2, std::memory_order_release);
-    } else {
-      while (state.load(std::memory_order_acquire) != 2) std::this_thread::yield();
+  const std::uint64_t group = index / kInputGroup;
+  if (view->groups[group].load(std::memory_order_acquire) != 2 && !make_inputs(*view, group)) return kNoValue;
+  return view->first + static_cast<ValueId>(index);
+}
+
+bool Shared::make_input_again(ValueId id) {
+  Inputs* view = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& each : owned_inputs) {
+      if (id >= each->first && id - each->first < each->count) view = each.get();
     }
   }
-  return view->first + static_cast<ValueId>(index);
+  return view != nullptr && make_inputs(*view, (id - view->first) / kInputGroup);
+}
+
+void Shared::enter_unit(bool& is_in_unit) {
+  if (std::exchange(is_in_unit, true)) return;
+  const std::lock_guard lock(unit_mutex);
+  ++units;
+}
+
+void Shared::leave_unit(bool& is_in_unit) {
+  if (!std::exchange(is_in_unit, false)) return;
+  const std::lock_guard lock(unit_mutex);
+  if (--units == 0 && arena.input_bytes() > kMostInputBytes) give_up_inputs();
+}
+
+void Shared::give_up_inputs() {
+  const std::lock_guard lock(mutex);
+  for (const auto& view : owned_inputs) {
+    const std::uint64_t groups = (view->count + kInputGroup - 1) / kInputGroup;
+    for (std::uint64_t group = 0; group < groups; ++group) view->groups[group].store(0, std::memory_order_relaxed);
+  }
+  arena.give_up_inputs();
 }
 
 ValueId Shared::literal(Format f, std::uint64_t bits, Cursor& permanent) {

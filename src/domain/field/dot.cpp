@@ -275,6 +275,11 @@ void compute(Worker& w, std::uint32_t last) {
 void field::Worker::compute_product(std::uint32_t step) { compute(*this, step); }
 
 field::Value& field::Worker::materialise(ValueId id) {
+  if (shared.arena.is_input(id)) {
+    if (shared.make_input_again(id)) return shared.arena.at(id);
+    raise(kFieldMemory, "no room for more abstract values");
+    return shared.arena.at(scratch);
+  }
   const std::uint32_t index = deferred.step_of(id);
   if (deferred.step(index).made.empty()) {
     const ValueId saved = fresh;

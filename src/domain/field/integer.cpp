@@ -431,8 +431,14 @@ bool Field::is_integer_choice(Bool p, const Word& a, const Word& b) const {
   Inner& w = *inner_;
   if (!field::is_integral(w, a) || !field::is_integral(w, b)) return false;
   if (field::has_tags(a) || field::has_tags(b)) return true;
-  // Of two known words by bits of the input alone: a float read from the choice is the choice of the floats.
-  return p.id != 0 && w.predicates.variable(p.id) >= Predicates::kFirstBit;
+  // Of two known words by bits of the input alone: a float read from the choice is the choice of the floats. So it is
+  // by any predicate, but floats chosen at once are known better; no float that a program means is a small integer.
+  if (p.id != 0 && w.predicates.variable(p.id) >= Predicates::kFirstBit) return true;
+  const auto is_no_float = [](std::uint64_t bits) {
+    const bool is_subnormal = bits != 0 && bits < 0x00800000;
+    return is_subnormal || (bits <= 0xffffffff && (bits & 0x7fffffff) > 0x7f800000);
+  };
+  return is_no_float(a.bits) || is_no_float(b.bits);
 }
 
 namespace {

@@ -70,5 +70,38 @@ TEST(Room, AUnitWhoseTablesReferToItsValuesKeepsThem) {
   EXPECT_FALSE(lab.field.wants_room());
 }
 
+// Eight million variables in room for five: they are given up between units, and are what they were when they are read
+// again, by name or by an id from before.
+TEST(Room, VariablesAreMadeAgainWhereAllOfThemHaveNoRoom) {
+  constexpr std::uint64_t kElements = std::uint64_t{1} << 23;
+  FieldContext context({.seed = 5, .memory = std::uint64_t{320} << 20});
+  Memory memory(true);
+  Buffer& x = memory.add("x", kElements * 4, Init::Abstract, Format::F32);
+  Buffer& out = memory.add("out", 8, Init::Undefined, Format::F32);
+  Field field(context);
+  const auto at = [&](std::uint64_t index) { return field.read(x, index * 4, Format::F32); };
+  field.begin_unit();
+  const Field::Real first = at(0);
+  const auto residues = field.residues(Format::F32, first);
+  const Word word = field.to_word(Format::F32, field.add(Format::F32, first, at(1), {}));
+  const std::byte zeros[4] = {};
+  field.store(out, 0, 4, zeros, word.tags);
+  field.store(out, 4, 4, zeros, field.to_word(Format::F32, first).tags);
+  field.end_unit();
+  for (std::uint64_t unit = 0; unit < 64; ++unit) {
+    field.begin_unit();
+    for (std::uint64_t i = 0; i < kElements / 64; ++i) at(unit * (kElements / 64) + i);
+    field.end_unit();
+    ASSERT_FALSE(field.faulted()) << unit;
+    ASSERT_LE(context.bytes(), std::uint64_t{320} << 20);
+  }
+  EXPECT_EQ(field.residues(Format::F32, first), residues);
+  EXPECT_EQ(at(0).id, first.id);
+  EXPECT_EQ(field.residues(Format::F32, field.read(out, 4, Format::F32)), residues);
+  const Field::Real sum = field.add(Format::F32, at(1), at(0), {});
+  EXPECT_EQ(field.compare_outputs(Format::F32, sum, field.read(out, 0, Format::F32)), Comparison::Equal);
+  EXPECT_NE(field.residues(Format::F32, at(1)), residues);
+}
+
 }  // namespace
 }  // namespace plumb::domain

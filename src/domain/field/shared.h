@@ -75,6 +75,13 @@ struct Shared {
   Residues exponential(const Residues& exponent) const;  // lanes p: w^(lanes q); lanes q: zero
   // The variable of an input tensor's element; `count`: of all. kNoValue when ids ran out.
   ValueId input(std::uint32_t tensor, std::uint64_t index, std::uint64_t count, Format f);
+  // The variable of this id again, after it was given up. False when there is no memory.
+  bool make_input_again(ValueId id);
+  // Workers say when they begin and end a unit (a second word changes nothing): while none is in one, no variable is
+  // being read, and where there are many they are given up, to be made again when they are read. A large input would
+  // otherwise take more than all else.
+  void enter_unit(bool& is_in_unit);
+  void leave_unit(bool& is_in_unit);
   // Bit of the integer whose variable an input's id is.
   static std::uint64_t bit_name(ValueId id, unsigned bit) { return std::uint64_t{id} << 6 | bit; }
   Residues bit_value(std::uint64_t name) const { return random_of(name, Purpose::Bit); }
@@ -122,7 +129,8 @@ struct Shared {
     Format format = Format::F32;
     ValueId first = kNoValue;
     std::unique_ptr<std::atomic<std::uint8_t>[]> groups;  // 0: to be made, 1: being made, 2: made
-    Inputs* next = nullptr;                               // the same tensor seen in another format or size
+    std::uint32_t tensor = 0;
+    Inputs* next = nullptr;  // the same tensor seen in another format or size
   };
   static constexpr std::uint64_t kInputGroup = 64;
   static constexpr std::uint32_t kTensors = 4096;
@@ -137,10 +145,14 @@ struct Shared {
   std::vector<Key> class_identities;
   std::unordered_map<Key, Residues, KeyHash> max_forms;
 
+  std::mutex unit_mutex;
+  std::uint64_t units = 0;  // that workers are in
+
  private:
   Inputs* add_inputs(std::uint32_t tensor, std::uint64_t count, Format f);
   void make_integer(Value& v, ValueId id) const;
-  void make_inputs(const Inputs& view, std::uint32_t tensor, std::uint64_t group);
+  bool make_inputs(Inputs& view, std::uint64_t group);
+  void give_up_inputs();
   std::optional<ScaleClass> find_class(const Value& d) const;
   void make_keys();
   void make_generators();

@@ -23,17 +23,43 @@ std::uint32_t Arena::add_chunks(std::uint32_t count, ChunkKind kind, bool has_me
   if (has_memory && count + std::uint64_t{with_memory_} > most_chunks_) return kNoChunk;
   const std::uint32_t first = used_;
   for (std::uint32_t i = 0; i < count; ++i) {
-    kinds_[used_] = kind;
-    if (has_memory) {
-      ++with_memory_;
-      void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
-      if (memory == nullptr) return kNoChunk;
-      madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
-      chunks_[used_].store(static_cast<Value*>(memory), std::memory_order_release);
-    }
-    ++used_;
+    kinds_[used_++] = kind;
+    if (has_memory && !fill(used_ - 1)) return kNoChunk;
   }
   return first;
+}
+
+bool Arena::fill(std::uint32_t chunk) {
+  void* memory = std::aligned_alloc(kHugePage, kChunkBytes);
+  if (memory == nullptr) return false;
+  madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // speed only: refused where the kernel has none
+  chunks_[chunk].store(static_cast<Value*>(memory), std::memory_order_release);
+  ++with_memory_;
+  return true;
+}
+
+bool Arena::give_memory(std::uint32_t chunk) {
+  const std::lock_guard lock(mutex_);
+  if (chunks_[chunk].load(std::memory_order_relaxed) != nullptr) return true;
+  return with_memory_ < most_chunks_ && fill(chunk);
+}
+
+void Arena::give_up_inputs() {
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    if (kinds_[i] != ChunkKind::Input || chunks_[i].load(std::memory_order_relaxed) == nullptr) continue;
+    std::free(chunks_[i].exchange(nullptr, std::memory_order_relaxed));
+    --with_memory_;
+  }
+}
+
+std::uint64_t Arena::input_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t chunks = 0;
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    chunks += kinds_[i] == ChunkKind::Input && chunks_[i].load(std::memory_order_relaxed) != nullptr ? 1 : 0;
+  }
+  return chunks * kChunkBytes;
 }
 
 std::uint64_t Arena::bytes() const {

@@ -108,13 +108,22 @@ class Arena {
   Value& at(ValueId id) { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed)[id & (kChunkSize - 1)]; }
   bool is_temporary(ValueId id) const { return kinds_[id >> kChunkBits] == ChunkKind::Temporary; }
   bool is_input(ValueId id) const { return kinds_[id >> kChunkBits] == ChunkKind::Input; }
-  // Whether the id is of a chunk without memory: a worker's product that is not computed yet (deferred.h).
-  bool is_deferred(ValueId id) const { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed) == nullptr; }
+  // Whether the id is of a chunk without memory: a worker's product that is not computed yet (deferred.h), or variables
+  // that were given up and can be made again.
+  bool is_absent(ValueId id) const { return chunks_[id >> kChunkBits].load(std::memory_order_relaxed) == nullptr; }
+  bool is_deferred(ValueId id) const { return is_absent(id) && !is_input(id); }
   // The first of `count` chunks in a row; kNoChunk when ids or memory ran out, or more is held than allowed.
   std::uint32_t add_chunks(std::uint32_t count, ChunkKind kind, bool has_memory = true);
+  // Gives a chunk without memory some; false when there is none.
+  bool give_memory(std::uint32_t chunk);
+  // Takes the memory of all variables away; no one may be reading any.
+  void give_up_inputs();
   std::uint64_t bytes() const;
+  std::uint64_t input_bytes() const;
 
  private:
+  bool fill(std::uint32_t chunk);
+
   std::array<std::atomic<Value*>, kChunks> chunks_{};
   std::array<ChunkKind, kChunks> kinds_{};
   mutable std::mutex mutex_;

@@ -157,6 +157,7 @@ void Field::note_address() { inner_->facts.saw_address = true; }
 
 void Field::begin_unit() {
   Inner& w = *inner_;
+  w.shared.enter_unit(w.is_in_unit);
   w.temporary.rewind();
   w.roomy_chunks = field::kRoomyChunks;
   w.generation = 0;
@@ -178,7 +179,10 @@ void Field::begin_unit() {
   w.rescaled.clear();
 }
 
-void Field::end_unit() { begin_unit(); }
+void Field::end_unit() {
+  begin_unit();
+  inner_->shared.leave_unit(inner_->is_in_unit);
+}
 
 bool Field::wants_room() const {
   const Inner& w = *inner_;

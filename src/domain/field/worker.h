@@ -28,15 +28,20 @@ inline constexpr std::size_t kRoomyChunks = 32;
 
 struct Worker {
   explicit Worker(Shared& context);
+  ~Worker() { shared.leave_unit(is_in_unit); }
+  Worker(const Worker&) = delete;  // counted by `shared`
 
   // --- values (worker.cpp)
   Value& allocate(ValueId& id);
   Value& peek(ValueId id) {  // residues may be lazy
-    if (shared.arena.is_deferred(id)) [[unlikely]]
+    if (shared.arena.is_absent(id)) [[unlikely]]
       return materialise(id);
     return shared.arena.at(id);
   }
-  Format format_of(ValueId id) { return shared.arena.is_deferred(id) ? Format::F32 : shared.arena.at(id).format(); }
+  Format format_of(ValueId id) {
+    if (shared.arena.is_absent(id)) return shared.arena.is_input(id) ? peek(id).format() : Format::F32;
+    return shared.arena.at(id).format();
+  }
   Value& get(ValueId id) {
     Value& v = peek(id);
     if ((v.kind & kLazy) != 0) force(v);
@@ -87,7 +92,7 @@ struct Worker {
   bool equal(ValueId a, ValueId b) { return a == b || key(get(a).residues) == key(get(b).residues); }
 
   // --- matrix products (dot.cpp)
-  Value& materialise(ValueId id);  // of a deferred product
+  Value& materialise(ValueId id);  // of a deferred product, or a variable that was given up
   void compute_product(std::uint32_t step);
 
   // --- functions (functions.cpp)
@@ -172,6 +177,7 @@ struct Worker {
   std::unordered_set<Key, KeyHash> denominators, radicands, log_arguments;
   Deferred deferred;
   std::vector<ValueId> left_ids, right_ids, column_ids, addend_ids;  // of the matrix product at hand
+  bool is_in_unit = false;
 };
 
 }  // namespace plumb::domain::field
