@@ -75,7 +75,8 @@ class Tensor:
         """Integers may be addresses: their least and largest value, where the tensor can tell."""
         if not hasattr(tensor, "min") or math.prod(tensor.size()) == 0:
             return None
-        return int(tensor.min()), int(tensor.max())
+        whole = tensor.long() if hasattr(tensor, "long") else tensor  # PyTorch has no extremes of its unsigned types
+        return int(whole.min()), int(whole.max())
 
 
 class Launch:
@@ -320,14 +321,24 @@ class Captured:
 @contextlib.contextmanager
 def launches(folder):
     """Captures every launch of a Triton kernel within the block; tasks are written at its end."""
-    from triton.runtime import interpreter, jit
-    captured, kept = Captured(), {}
+    from triton.runtime import autotuner, interpreter, jit
+    captured, kept, is_trial = Captured(), {}, False
+    bench = autotuner.Autotuner._bench
+
+    def try_config(self, *args, **kwargs):
+        """The autotuner's own launches are no launches of the program."""
+        nonlocal is_trial
+        is_trial = True
+        try:
+            return bench(self, *args, **kwargs)
+        finally:
+            is_trial = False
 
     def watch(kind):
         kept[kind] = kind.run
 
         def run(self, *args, grid, warmup=False, **kwargs):
-            if not warmup:
+            if not warmup and not is_trial:
                 captured.add(self.fn, grid, args, kwargs)
             return kept[kind](self, *args, grid=grid, warmup=warmup, **kwargs)
 
@@ -335,9 +346,11 @@ def launches(folder):
 
     for kind in (jit.JITFunction, interpreter.InterpretedFunction):
         watch(kind)
+    autotuner.Autotuner._bench = try_config
     try:
         yield captured
     finally:
+        autotuner.Autotuner._bench = bench
         for kind, run in kept.items():
             kind.run = run
     captured.write(folder)

@@ -36,3 +36,16 @@ def fill(out_ptr, bias_ptr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     if bias_ptr is None:
         tl.store(out_ptr + at, 1.0)
+
+
+def launched(call, quantiles):
+    """Stands in for a time: every configuration takes as long, and the first wins."""
+    call()
+    return [1.0 for _ in quantiles]
+
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (32, 64)], key=["n"], do_bench=launched)
+@triton.jit
+def tuned_scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2.0, mask=at < n)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plumb.capture under Triton's interpreter: what it writes is read by plumb, and means what was launched.
+"""plumb.capture: what it writes is read by plumb, and means what was launched.
 
-Usage: capture_test.py PLUMB ROOT, with a Python that has Triton and NumPy. A kernel is launched on tensors in host memory and
-captured; `plumb run` then evaluates the task on inputs of its own, and the kernel gets the same inputs in the interpreter, with the
-launch's own grid: the outputs have to be the same bits.
+Usage: capture_test.py PLUMB ROOT [--card], with a Python that has Triton and NumPy. A kernel is launched on tensors in host memory
+under Triton's interpreter and captured; `plumb run` then evaluates the task on inputs of its own, and the kernel gets the same inputs,
+with the launch's own grid: the outputs have to be the same bits. With --card the launches are live ones, of compiled kernels on
+PyTorch's tensors on a GPU.
 """
 import json
 import os
@@ -13,12 +14,19 @@ import subprocess
 import sys
 import tempfile
 
-os.environ["TRITON_INTERPRET"] = "1"
+ON_CARD = "--card" in sys.argv[3:]
+if not ON_CARD:
+    os.environ["TRITON_INTERPRET"] = "1"
 try:
     import numpy as np
     import triton
+    if ON_CARD:
+        import torch
 except ImportError as error:
     print(f"skipped: this Python has no {error.name}")
+    sys.exit(77)
+if ON_CARD and not torch.cuda.is_available():
+    print("skipped: PyTorch sees no GPU")
     sys.exit(77)
 import tomllib
 
@@ -38,14 +46,23 @@ class Tensor(interpreter.Tensor):
         return self.storage.array.max()
 
 
+def tensor(array, kind="*fp32", columns=None):
+    """What a launch gets: of rows, the first columns."""
+    if not ON_CARD:
+        return Tensor(array[..., :columns], kind)
+    return torch.from_numpy(array).cuda()[..., :columns]
+
+
+def array_of(given):
+    return given.cpu().numpy() if ON_CARD else given.storage.array
+
+
 def floats(*shape, stride=None):
-    array = np.ones((shape[0], stride or shape[-1]) if len(shape) == 2 else shape, np.float32)
-    return Tensor(array[..., :shape[-1]], "*fp32")
+    return tensor(np.ones((shape[0], stride or shape[-1]) if len(shape) == 2 else shape, np.float32), columns=shape[-1])
 
 
 def described(rows, columns, block):
-    array = Tensor(np.ones((rows, columns), np.float32), "*fp32")
-    return TensorDescriptor(array, [rows, columns], [columns, 1], block)
+    return TensorDescriptor(tensor(np.ones((rows, columns), np.float32)), [rows, columns], [columns, 1], block)
 
 
 def launch_all(folder):
@@ -58,12 +75,14 @@ def launch_all(folder):
                 0.5, BLOCK=32, MODE="negate")
         again["row_scale"] = lambda a: kernels.row_scale[(3, 2)](a["x_ptr"], a["s_ptr"], a["out_ptr"], 3, 64, 80, 84, 0.5, BLOCK=32,
                                                                MODE="negate")
-        index = Tensor(np.array([2, 0, 6, 3], np.int32), "*i32")
+        index = tensor(np.array([2, 0, 6, 3], np.int32), "*i32")
         kernels.take_rows[(4,)](floats(7, 24), index, floats(4, 24), 24, BLOCK=32)
         again["take_rows"] = lambda a: kernels.take_rows[(4,)](a["table_ptr"], a["index_ptr"], a["out_ptr"], 24, BLOCK=32)
         kernels.add_blocks[(3, 2)](described(40, 32, [16, 16]), described(40, 32, [16, 16]), BM=16, BN=16)
         again["add_blocks"] = lambda a: kernels.add_blocks[(3, 2)](
             *(TensorDescriptor(a[name], [40, 32], [32, 1], [16, 16]) for name in "xy"), BM=16, BN=16)
+        kernels.tuned_scale[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](floats(100), floats(100), 100)
+        again["tuned_scale"] = lambda a: kernels.tuned_scale.fn[(4,)](a["x_ptr"], a["out_ptr"], 100, BLOCK=32)
         kernels.fill[(2,)](floats(64), None, BLOCK=32)  # an argument of no type: nothing that a task can say
     return found, again
 
@@ -84,10 +103,10 @@ def check(plumb_tool, folder, again):
             if role != "in":
                 expected[arg["name"]] = np.load(out / f"{arg['name']}.npy")
             start = out / f"{arg['name']}.in.npy"
-            given[arg["name"]] = Tensor(np.load(start) if role != "out" else np.zeros_like(expected[arg["name"]]), arg["type"])
+            given[arg["name"]] = tensor(np.load(start) if role != "out" else np.zeros_like(expected[arg["name"]]), arg["type"])
     again(given)
     for name, want in expected.items():
-        got = given[name].storage.array
+        got = array_of(given[name])
         is_out = {arg["name"]: arg.get("role") for arg in task["args"]}[name] == "out"
         where = np.ones(want.shape, bool) if not is_out else got != 0  # what an `out` tensor does not write is undefined
         assert np.any(where) and np.array_equal(got[where], want[where]), f"{folder.name}: `{name}` differs"
@@ -109,7 +128,7 @@ def main():
     assert tasks["row_scale"]["constexpr"] == {"BLOCK": 32, "MODE": {"text": "negate"}}
     assert take["index_ptr"]["metadata"] and take["index_ptr"]["init"] == "randint(0, 7)", take
     assert add["x"]["block"] == [16, 16] and add["y"]["role"] == "inout", add
-    print(json.dumps({"triton": triton.__version__, "tasks": len(tasks)}))
+    print(json.dumps({"triton": triton.__version__, "tasks": len(tasks), "card": torch.cuda.get_device_name(0) if ON_CARD else None}))
     return 0
 
 
