@@ -166,14 +166,15 @@ std::optional<Finding> broken_promise(const LaunchHeader& header, const Bound& b
   const auto breaks = [&](std::string message, const std::string& pointer) {
     return Finding{&kLaunchPromise, Severity::Note, std::move(message), header.place_of(pointer), {}, {}};
   };
+  const bool has_all = header.divisible_by_16 && header.function.empty();  // of Triton's own code, conditions say which
   for (const BoundArg& arg : bound.args) {
-    if (!header.divisible_by_16 || arg.is_tensor || arg.is_float || arg.integer % 16 == 0) continue;
+    if (!has_all || arg.is_tensor || arg.is_float || arg.integer % 16 == 0) continue;
     return breaks(fmt::format("the candidate relies on integers divisible by 16, and `{}` is {} at the shape {}",
                               arg.name, arg.integer, bound.label),
                   "/divisible_by_16");
   }
   for (std::size_t i = 0; i < header.conditions.size(); ++i) {
-    const std::string pointer = fmt::format("/requires/{}", i);
+    const std::string pointer = header.function.empty() ? fmt::format("/requires/{}", i) : "/divisible_by_16";
     const auto value = evaluate(header.conditions[i], bound.sizes, header.place_of(pointer), findings);
     if (value && *value == 0) {
       return breaks(fmt::format("the candidate relies on `{}`, which does not hold at the shape {}",

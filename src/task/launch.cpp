@@ -119,6 +119,7 @@ class TritonJson {
     if (const auto flag = json_.find("divisible_by_16"); flag != json_.end() && flag->is_boolean()) {
       header.divisible_by_16 = flag->get<bool>();
     }
+    specialisation(header);
     if (!constexprs(header)) return std::nullopt;
     if (!params(header)) return std::nullopt;
     // Triton passes two scratch pointers after the arguments: memory for the kernel's own descriptors, and the
@@ -133,6 +134,25 @@ class TritonJson {
   std::optional<LaunchHeader> fail(std::string message) {
     findings_.add(kLaunchValue, std::move(message), {source_, {0, 1}});
     return std::nullopt;
+  }
+
+  // Triton specialises its code argument by argument: pointers are multiples of 16 wherever the host aligns what it
+  // allocates, integers at the sizes that happen to be. The integers become conditions.
+  void specialisation(LaunchHeader& header) {
+    const auto relied = json_.find("relies_on_divisibility"), signature = json_.find("signature");
+    if (signature == json_.end() || !signature->is_object()) return;
+    const bool is_listed = relied != json_.end() && relied->is_array();
+    std::vector<std::string> integers;
+    bool is_any_pointer = false, is_every_pointer = true;
+    for (const auto& [name, type] : signature->items()) {
+      const std::string kind = type.is_string() ? type.get<std::string>() : "";
+      const bool is_relied = is_listed && std::find(relied->begin(), relied->end(), name) != relied->end();
+      if (kind.starts_with('*')) is_any_pointer = true, is_every_pointer = is_every_pointer && is_relied;
+      else if (is_relied || (header.divisible_by_16 && (kind == "i32" || kind == "i64"))) integers.push_back(name);
+    }
+    header.divisible_by_16 = header.divisible_by_16 || (is_any_pointer && is_every_pointer);
+    if (!header.divisible_by_16) return;
+    for (const std::string& name : integers) header.conditions.push_back(fmt::format("{} % 16 == 0", name));
   }
 
   std::optional<std::int64_t> integer(const char* key, std::int64_t low, std::int64_t high) {

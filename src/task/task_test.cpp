@@ -338,13 +338,37 @@ TEST_F(TaskTest, ReadsTritonsLaunchJson) {
   ASSERT_TRUE(odd) << render(findings, false);
   const auto broken = broken_promise(*header, *odd, findings);
   ASSERT_TRUE(broken);
-  EXPECT_THAT(broken->message, HasSubstr("`n` is 1000"));
+  EXPECT_THAT(broken->message, HasSubstr("`n % 16 == 0`"));
   const auto even = plumb::task::bind(*task, *parse_shape("n=1008", findings), header->constexprs, findings);
   const auto launch = bind_launch(*header, *task, *even, findings);
   ASSERT_TRUE(launch) << render(findings, false);
   EXPECT_EQ(launch->block[0], 384u);
   EXPECT_EQ(launch->shared, 256u);
   EXPECT_EQ(launch->workspace, 1024u);
+}
+
+// Pointers are aligned wherever the host allocates; which integers are multiples depends on the sizes.
+TEST_F(TaskTest, TritonsSpecialisationIsReadArgumentByArgument) {
+  Findings findings;
+  const auto task = load(kGood, findings);
+  ASSERT_TRUE(task);
+  const auto odd = plumb::task::bind(*task, *parse_shape("n=1000", findings), {}, findings);
+  ASSERT_TRUE(odd);
+  const auto read = [&](const std::string& relied) {
+    write("a.json", R"({"entry": "row_sum", "num_warps": 4, "shared": 0, "num_ctas": 1, "function": "row_sum",
+                        "signature": {"x_ptr": "*bf16", "out_ptr": "*fp32", "n": "i32", "eps": "fp32"}, "constexprs": {},
+                        "divisible_by_16": false, "global_scratch": 0, "relies_on_divisibility": [)" +
+                        relied + "]}");
+    return load_launch(std::make_shared<Source>("a.ptx", ".version 8.0\n"), folder_ / "a.ptx", findings);
+  };
+  const auto pointers = read(R"("x_ptr", "out_ptr")"), all = read(R"("x_ptr", "out_ptr", "n")"),
+             one = read(R"("x_ptr")");
+  ASSERT_TRUE(pointers && all && one) << render(findings, false);
+  EXPECT_TRUE(pointers->divisible_by_16);
+  EXPECT_FALSE(broken_promise(*pointers, *odd, findings));
+  EXPECT_TRUE(all->divisible_by_16);
+  EXPECT_TRUE(broken_promise(*all, *odd, findings));
+  EXPECT_FALSE(one->divisible_by_16);
 }
 
 }  // namespace
