@@ -28,7 +28,7 @@ except ImportError as error:
 if ON_CARD and not torch.cuda.is_available():
     print("skipped: PyTorch sees no GPU")
     sys.exit(77)
-import tomllib
+import tomllib  # noqa: E402
 
 ROOT = pathlib.Path(sys.argv[2])
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/triton"), str(pathlib.Path(__file__).parent)]
