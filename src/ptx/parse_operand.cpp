@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -28,6 +29,13 @@ std::uint64_t hex_bits(std::string_view text) {
     bits = bits << 4 | digit;
   }
   return bits;
+}
+
+// The number of a vector's element; npos where it is none.
+std::size_t lane_of(std::string_view selector) {
+  constexpr std::string_view kAxes = "xyzw", kColours = "rgba";
+  if (selector.size() != 1) return std::string_view::npos;
+  return std::min(kAxes.find(selector[0]), kColours.find(selector[0]));
 }
 
 }  // namespace
@@ -62,7 +70,8 @@ bool Parser::literal(Operand& out, bool is_minus) {
       char* end = nullptr;
       double value = std::strtod(text.c_str(), &end);
       if (end != text.c_str() + text.size()) {
-        return fail(kSyntax, fmt::format("`{}` is no number", token.text), token.span);
+        return fail(kSyntax, fmt::format("`{}` is no number", token.text), token.span,
+                    text.ends_with('f') || text.ends_with('F') ? "it is written without the suffix" : "");
       }
       take();
       if (is_minus) value = -value;
@@ -83,17 +92,20 @@ bool Parser::special(std::string_view word, Operand& out) {
   out.kind = Operand::Kind::Special;
   out.special = known->special;
   out.axis = known->index;
+  if (!needs(word, known->since, known->min_sm, out.span)) return true;
   if (!known->has_axes) return true;
   if (reads_whole_special_ && peek().kind != Token::Kind::Dot) {
     out.axis = kAllAxes;
     return true;
   }
-  if (peek().kind != Token::Kind::Dot || peek().text.size() != 1 || peek().text[0] < 'x' || peek().text[0] > 'z') {
+  // The fourth part is always zero.
+  const std::size_t part = peek().kind == Token::Kind::Dot ? lane_of(peek().text) : std::string_view::npos;
+  if (part == std::string_view::npos) {
     fail(kSyntax, fmt::format("`{}` has three parts, and one is read", word), out.span,
          fmt::format("write `{}.x`, `.y` or `.z`", word));
     return true;
   }
-  out.axis = static_cast<std::uint8_t>(peek().text[0] - 'x');
+  out.axis = static_cast<std::uint8_t>(part);
   out.span.end = take().span.end;
   return true;
 }
@@ -189,10 +201,8 @@ bool Parser::register_operand(const Name& known, Operand& out) {
     }
     return true;
   }
-  constexpr std::string_view kAxes = "xyzw", kColours = "rgba";
   const Token selector = take();
-  std::size_t lane = selector.text.size() == 1 ? kAxes.find(selector.text) : std::string_view::npos;
-  if (lane == std::string_view::npos && selector.text.size() == 1) lane = kColours.find(selector.text);
+  const std::size_t lane = lane_of(selector.text);
   if (lane >= known.lanes) {
     return fail(kSyntax, fmt::format("`.{}` is no element of a vector of {}", selector.text, known.lanes),
                 selector.span, known.lanes == 2 ? "they are `.x` and `.y`" : "they are `.x`, `.y`, `.z` and `.w`");

@@ -517,7 +517,7 @@ bool Parser::initial_value(Variable& variable, std::uint64_t& offset) {
   }
   std::uint64_t bits = 0;
   const bool is_masked = peek().kind == Token::Kind::Integer && lexer_.is_next('(');
-  if (peek().kind == Token::Kind::Word || is_masked) {
+  if ((peek().kind == Token::Kind::Word && peek().text != "WARP_SZ") || is_masked) {
     if (!initial_address(variable, offset, is_masked)) return false;
   } else {
     Operand value;

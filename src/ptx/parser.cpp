@@ -92,6 +92,10 @@ bool Parser::expect(char punct, std::string_view where) {
   return unexpected(fmt::format("`{}` {}", punct, where));
 }
 std::optional<std::uint64_t> Parser::expect_integer(std::string_view what) {
+  if (token_.kind == Token::Kind::Word && token_.text == "WARP_SZ") {
+    take();
+    return 32;
+  }
   if (token_.kind != Token::Kind::Integer) {
     unexpected(what);
     return std::nullopt;

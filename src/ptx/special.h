@@ -16,6 +16,8 @@ struct SpecialName {
   bool has_axes = false;   // takes .x .y .z
   std::uint8_t index = 0;  // %pm3, %envreg7
   Type type = Type::u32;
+  Version since;  // and the first target that has it
+  int min_sm = 0;
 };
 
 const SpecialName* find_special(std::string_view text);  // null when there is none

@@ -3,7 +3,7 @@
 //   agree_ptxas [--seed N] [--legal N] [--misses N] [--only OPCODE]     forms of the table, and near-misses
 //     with --json FILE: what was asked and what differs, with the reason of each; one without a reason fails the run
 //   agree_ptxas --mutate N --corpus FOLDER [--seed N]                   N damaged instructions of real files
-//   agree_ptxas --files FOLDER                                          whole files, which are also printed and re-read
+//   agree_ptxas --files FOLDER        whole files, which are also printed and re-read: the same lines are refused
 // Exit status: 0 within the bounds (legal forms 0 apart, near-misses 0.5%, damaged instructions 0.5%), 1 beyond them,
 // 2 wrong arguments, 77 no ptxas here.
 #include <fmt/format.h>
@@ -158,34 +158,46 @@ std::vector<File> read_files(const std::string& folder) {
   return files;
 }
 
-// Empty when plumb takes the file and prints it to a text that reads to the same tree.
-std::string complaint(const File& file) {
+// The lines that plumb refuses, by index, with its words; under -1 that the file does not print to a text that reads to
+// the same tree.
+std::map<int, std::string> refused(const File& file) {
   std::string text;
   for (const std::string& line : file.lines) text += line + "\n";
   plumb::Findings findings;
   const auto module = plumb::ptx::parse(std::make_shared<plumb::Source>(file.path, text), findings);
-  if (!module) return plumb::render(findings, false);
+  if (!module) return {{-1, plumb::render(findings, false)}};
   const auto printed = std::make_shared<plumb::Source>("printed", plumb::ptx::print(*module));
   const auto again = plumb::ptx::parse(printed, findings);
-  if (!again) return "printed text:\n" + plumb::render(findings, false);
-  if (!plumb::ptx::equal(*module, *again)) return "the printed text reads to another tree\n";
-  return plumb::ptx::check(*module, findings) ? "" : plumb::render(findings, false);
+  if (!again) return {{-1, "printed text:\n" + plumb::render(findings, false)}};
+  if (!plumb::ptx::equal(*module, *again)) return {{-1, "the printed text reads to another tree\n"}};
+  std::map<int, std::string> out;
+  plumb::ptx::check(*module, findings);
+  for (const plumb::Finding& finding : findings.list()) {
+    const auto line = static_cast<int>(finding.place.source->locate(finding.place.span.begin).line);
+    out.emplace(line - 1, plumb::render(finding, false));
+  }
+  return out;
 }
 
 int run_files(const Assembler& assembler, const Options& options) {
   const std::vector<File> files = read_files(options.files);
   if (files.empty()) return 2;
-  std::size_t apart = 0;
+  std::size_t apart = 0, refused_by_both = 0;
   for (const File& file : files) {
-    const std::string ours = complaint(file);
-    const std::map<int, std::string> theirs = assembler.rejected({file.arch, "", file.lines, ""});
-    if (ours.empty() && theirs.empty()) continue;
+    const std::map<int, std::string> ours = refused(file), theirs = assembler.rejected({file.arch, "", file.lines, ""});
+    std::string report;
+    for (const auto& [line, message] : ours) {
+      if (!theirs.contains(line)) report += "plumb " + message;
+    }
+    for (const auto& [line, message] : theirs) {
+      if (!ours.contains(line)) report += fmt::format("ptxas {}: {}\n", line + 1, message);
+    }
+    refused_by_both += theirs.size();
+    if (report.empty()) continue;
     ++apart;
-    fmt::print("{}\n", file.path);
-    if (!ours.empty()) fmt::print("plumb {}", ours);
-    for (const auto& [line, message] : theirs) fmt::print("ptxas {}: {}\n", line + 1, message);
+    fmt::print("{}\n{}", file.path, report);
   }
-  fmt::print("{} of {} files apart\n", apart, files.size());
+  fmt::print("{} of {} files apart; {} lines refused\n", apart, files.size(), refused_by_both);
   return apart == 0 ? 0 : 1;
 }
 
