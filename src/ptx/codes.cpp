@@ -49,6 +49,11 @@ extern constexpr Code kTarget{"ptx.target", "the target does not have this instr
 extern constexpr Code kVersion{"ptx.version", "the PTX version does not have this instruction",
                                "The form came with a later `.version` than the module names."};
 extern constexpr Code kGuard{"ptx.guard", "a guard is no predicate", "`@p` and `@!p` take a `.pred` register."};
+extern constexpr Code kTooFewRegisters{
+    "ptx.too-few-registers", "an instruction needs more registers than its kernel's directives leave a thread",
+    "An instruction has all its operands in registers at once, and some beside them. `.maxnreg` says how many a thread "
+    "has; without it the size of the block does, as 65536 registers are shared. `setmaxnreg` does not help: what a "
+    "thread begins with counts."};
 extern constexpr Code kLimit{
     "ptx.limit", "the text is larger than plumb reads",
     "Nesting, register counts and array sizes are bounded so that no input can exhaust memory."};
@@ -84,12 +89,12 @@ extern constexpr Code kSharedSize{
     "refuses it. More is given at the launch, as dynamic shared memory: `.extern .shared .align 16 .b8 smem[];`."};
 
 namespace {
-constexpr const Code* kAll[] = {&kNotText,      &kEmpty,       &kSyntax,       &kTruncated,    &kHeader,
-                                &kUnknownInstr, &kModifier,    &kUndeclared,   &kRedeclared,   &kOperandCount,
-                                &kOperandKind,  &kOperandType, &kVectorLength, &kOperandRange, &kTarget,
-                                &kVersion,      &kGuard,       &kLimit,        &kUnwritten,    &kMaybeUnwritten,
-                                &kUnreachable,  &kNoEnd,       &kUnusedResult, &kUnusedName,   &kRegisterPressure,
-                                &kSharedSize};
+constexpr const Code* kAll[] = {&kNotText,          &kEmpty,       &kSyntax,          &kTruncated,    &kHeader,
+                                &kUnknownInstr,     &kModifier,    &kUndeclared,      &kRedeclared,   &kOperandCount,
+                                &kOperandKind,      &kOperandType, &kVectorLength,    &kOperandRange, &kTarget,
+                                &kVersion,          &kGuard,       &kTooFewRegisters, &kLimit,        &kUnwritten,
+                                &kMaybeUnwritten,   &kUnreachable, &kNoEnd,           &kUnusedResult, &kUnusedName,
+                                &kRegisterPressure, &kSharedSize};
 }
 
 std::span<const Code* const> codes() { return kAll; }

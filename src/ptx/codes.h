@@ -25,6 +25,7 @@ extern const Code kOperandRange;
 extern const Code kTarget;
 extern const Code kVersion;
 extern const Code kGuard;
+extern const Code kTooFewRegisters;
 extern const Code kLimit;
 
 // Advice (lint.h).

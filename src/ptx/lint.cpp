@@ -11,14 +11,13 @@
 #include "ptx/flow.h"
 #include "ptx/liveness.h"
 #include "ptx/memory_use.h"
+#include "ptx/register_limit.h"
 #include "ptx/special.h"
 
 namespace plumb::ptx {
 namespace {
 
 constexpr std::size_t kMostAdvice = 50;
-constexpr unsigned kMostRegistersOfThread = 255;
-constexpr unsigned kRegistersOfMultiprocessor = 65536;
 
 // Instructions that do nothing but write their results. One that is not here gets no advice.
 constexpr std::string_view kPure[] = {
@@ -212,21 +211,11 @@ class FunctionLint {
                     [](const Instr& instr) { return instr.opcode == "setmaxnreg"; })) {
       return;
     }
-    unsigned most = kMostRegistersOfThread;
-    std::string reason = "a thread has at most 255";
-    const auto bound = [&](std::uint64_t value, std::string why) {
-      if (value < most) most = static_cast<unsigned>(value), reason = std::move(why);
-    };
-    if (function_.maxnreg != 0) bound(function_.maxnreg, fmt::format("`.maxnreg` leaves {}", function_.maxnreg));
-    for (const auto& block : {function_.reqntid, function_.maxntid}) {
-      const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
-      if (threads == 0 || threads > 1024) continue;
-      const std::uint64_t share = kRegistersOfMultiprocessor / ((threads + 31) / 32 * 32) / 8 * 8;
-      bound(share, fmt::format("{} threads share {}, {} each", threads, kRegistersOfMultiprocessor, share));
-    }
-    if (facts.registers <= most) return;
+    const RegisterLimit limit = register_limit(function_);
+    if (facts.registers <= limit.count) return;
     say(kRegisterPressure, Severity::Warning,
-        fmt::format("about {} registers hold a value here, and {}: some are likely to spill", facts.registers, reason),
+        fmt::format("about {} registers hold a value here, and {}: some are likely to spill", facts.registers,
+                    limit.reason),
         function_.instrs[peak_].span);
   }
 

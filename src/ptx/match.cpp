@@ -31,9 +31,7 @@ class OperandMatch {
       if (is_free && at >= instr_.operands.size()) continue;
       if (wanted.kind == OperandSpec::Kind::Call) return call();
       if (at >= instr_.operands.size()) {
-        return Mismatch{&kOperandCount,
-                        fmt::format("`{}` has too few operands: `{}` is missing", opcode_text(), wanted.name),
-                        instr_.opcode_span, at};
+        return missing(wanted, at);
       }
       std::optional<Mismatch> mismatch = fits(wanted, instr_.operands[at]);
       if (mismatch) {
@@ -48,7 +46,7 @@ class OperandMatch {
         if (!without || without->matched > mismatch->matched) return without;
         return mismatch;
       }
-      if (mismatch) return mismatch;
+      if (mismatch) return at == 0 && lacks_result(wanted) ? missing(wanted, at) : mismatch;
       ++at;
     }
     if (at < instr_.operands.size()) {
@@ -57,6 +55,20 @@ class OperandMatch {
                       instr_.operands[at].span, at};
     }
     return std::nullopt;
+  }
+
+  Mismatch missing(const OperandSpec& wanted, std::size_t at) const {
+    return {&kOperandCount, fmt::format("`{}` has too few operands: `{}` is missing", opcode_text(), wanted.name),
+            instr_.opcode_span, at};
+  }
+
+  // An address stands first, where the form has a result before it and more operands than there are.
+  bool lacks_result(const OperandSpec& first) const {
+    const auto needed = std::count_if(line_.operands.begin(), line_.operands.end(), [&](const OperandSpec& one) {
+      return one.condition >= 0 ? filling_[static_cast<std::size_t>(one.condition)] >= 0 : !one.is_optional;
+    });
+    return first.is_dest && instr_.operands[0].kind == Operand::Kind::Address &&
+           instr_.operands.size() < static_cast<std::size_t>(needed);
   }
 
   std::string opcode_text() const { return std::string(module_.source->slice(instr_.opcode_span)); }
@@ -436,7 +448,8 @@ class OperandMatch {
         return wrong_kind("a register is read or written here");
       case Operand::Kind::Int:
         if (wanted.is_dest) return wrong_kind("a result needs a register");
-        if (class_of(type) == Class::Real) return wrong_kind("a real number is needed");
+        if (class_of(type) == Class::Real)
+          return wrong_kind(fmt::format("a real number is needed: `{}`", as_real(given, type)));
         if (class_of(type) == Class::Packed || wanted.is_register || wanted.is_exact) {
           return wrong_kind("a register is needed");
         }
@@ -465,6 +478,15 @@ class OperandMatch {
       default:
         return wrong_kind("a register or a constant is needed");
     }
+  }
+
+  // An integer as it is written where a real number stands; its digits mean bits when they are those of all bits.
+  std::string as_real(const Operand& given, Type type) const {
+    const std::string_view text = module_.source->slice(given.span);
+    const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+    if (is_hex && type == Type::f32 && text.size() == 10) return fmt::format("0f{}", text.substr(2));
+    if (is_hex && type == Type::f64 && text.size() == 18) return fmt::format("0d{}", text.substr(2));
+    return fmt::format("{}.0", given.integer);
   }
 
   // `cvta` and its like take the address of a variable of the space that they name.

@@ -74,7 +74,7 @@ constexpr Mistake kMistakes[] = {
     {"ld.param.u64 %d0, p;", "ptx.operand-kind", "an address `[a]`, not the variable `p`"},
     {"ld.global.b32 %r0, [p];", "ptx.operand-kind", "`p` is a .param variable"},
     {"add.u32 %r0, %tid.x, 1;", "ptx.operand-kind", "special registers are read with `mov`"},
-    {"mbarrier.try_wait.parity.shared.b64 [%r0], 0;", "ptx.operand-kind", "operand `p`"},
+    {"mbarrier.try_wait.parity.shared.b64 [%r0], 0;", "ptx.operand-count", "`p` is missing"},
     {"ld.global.f32 %f0, [%d0, 4];", "ptx.operand-kind", "an offset is added to the register"},
     {"mul.wide.s32 %r0, %r1, %r2;", "ptx.operand-type", "`%r0` of type `.b32`, which does not go with `.s64`"},
     {"add.s64 %d0, %d1, %r0;", "ptx.operand-type", "does not go with `.s64`"},

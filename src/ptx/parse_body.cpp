@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <string>
 #include <vector>
@@ -515,6 +516,9 @@ bool Parser::instruction() {
 }
 
 std::string nearest_modifier(std::string_view word) {
+  if (word.size() == 2 && word[0] == 'v' && std::isdigit(static_cast<unsigned char>(word[1])) != 0) {
+    return "vectors are `.v2`, `.v4` and `.v8`";
+  }
   std::vector<std::string_view> mods;
   for (const auto& [mod, value] : table().mods) mods.push_back(mod);
   const std::string best = nearest(word, mods);

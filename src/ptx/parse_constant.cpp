@@ -105,6 +105,10 @@ bool Parser::unary(Constant& out, unsigned depth) {
     out = {false, false, 32, 0};
     return true;
   }
+  if (peek().kind == Token::Kind::Word && find(peek().text)) {
+    return fail(kSyntax, fmt::format("`{}` in a constant expression", peek().text), peek().span,
+                "compute the value in a register before");
+  }
   Operand value;
   return literal(value, false) && to_constant(value, out);
 }

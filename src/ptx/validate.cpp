@@ -13,6 +13,7 @@
 #include "ptx/isa/table.h"
 #include "ptx/match.h"
 #include "ptx/module.h"
+#include "ptx/register_limit.h"
 #include "ptx/suggest.h"
 
 namespace plumb::ptx {
@@ -74,6 +75,7 @@ class Validator {
         continue;
       }
       instr.form = one.line->form;
+      if (function_->is_entry) check_registers(instr);
       return check_group(instr, *one.line);
     }
     any_error_ = true;
@@ -127,12 +129,30 @@ class Validator {
     const Place place{module_.source, instr.opcode_span};
     const std::string_view text = module_.source->slice(instr.opcode_span);
     const bool is_target = !allows(needs, module_.target);
+    const bool is_version = module_.version < needs.version;
     std::string message =
-        is_target
+        is_target && is_version ? fmt::format("`{}` needs PTX {}.{} and {}, and the module has {}.{} and {}", text,
+                                              needs.version.major, needs.version.minor, describe_targets(needs),
+                                              module_.version.major, module_.version.minor, module_.target.text)
+        : is_target
             ? fmt::format("`{}` needs {}, and the target is {}", text, describe_targets(needs), module_.target.text)
             : fmt::format("`{}` needs PTX {}.{}, and the version is {}.{}", text, needs.version.major,
                           needs.version.minor, module_.version.major, module_.version.minor);
     findings_.add(is_target ? kTarget : kVersion, std::move(message), place).notes.push_back(rule_of(*one.line));
+  }
+
+  void check_registers(const Instr& instr) {
+    const unsigned least = least_registers(instr);
+    if (least == 0) return;
+    const RegisterLimit limit = register_limit(*function_);
+    if (least <= limit.count) return;
+    any_error_ = true;
+    findings_
+        .add(kTooFewRegisters,
+             fmt::format("`{}` takes {} registers of a thread, and {}", module_.source->slice(instr.opcode_span), least,
+                         limit.reason),
+             {module_.source, instr.opcode_span})
+        .notes.push_back({"PTX ISA, \"performance-tuning-directives-maxnreg\"; the number is ptxas 13.0's", {}});
   }
 
   void report_words(const Instr& instr) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 namespace plumb::agreement {
@@ -151,6 +152,29 @@ bool Assembler::takes(const std::string& arch, const std::string& text, std::str
   if (!is_good) output_of("ptxas -c -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1", is_good);
   why = is_good ? "" : said.substr(0, said.find('\n'));
   return is_good;
+}
+
+bool Assembler::assembles(const std::string& arch, const std::string& text, std::string& why) const {
+  const ScratchFile file(text);
+  bool is_good = true;
+  const std::string said = output_of("ptxas -arch=" + arch + " -o /dev/null " + file.path() + " 2>&1", is_good);
+  why = is_good ? "" : said.substr(0, said.find('\n'));
+  return is_good;
+}
+
+std::string Assembler::words(const std::string& arch, const std::string& text) const {
+  const ScratchFile file(text);
+  bool is_good = true;
+  std::istringstream lines(output_of(command(arch, file.path()), is_good));
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("aborted due to errors") != line.npos) continue;
+    const std::optional<Message> message = read_message(line);
+    out += message ? std::to_string(message->line) + ": " + message->text : line;
+    if (const std::size_t at = out.find(file.path()); at != out.npos) out.replace(at, file.path().size(), "FILE");
+    out += '\n';
+  }
+  return out;
 }
 
 // A syntax error hides what follows, and an error hides those of instructions that are expanded before they are

@@ -34,6 +34,12 @@ class Assembler {
   // Whether a whole module is taken, linking left aside; `why` is the first message where it is not.
   bool takes(const std::string& arch, const std::string& text, std::string& why) const;
 
+  // Whether code is made of a whole module, for a target that code is made for; `why` as above.
+  bool assembles(const std::string& arch, const std::string& text, std::string& why) const;
+
+  // What ptxas says of a whole module, a message a line: "12: Rounding modifier required for instruction 'fma'".
+  std::string words(const std::string& arch, const std::string& text) const;
+
   const std::string& version() const { return version_; }
 
  private:
