@@ -19,7 +19,7 @@ struct RunArguments {
   std::vector<std::string> inputs;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> schedule;
-  bool has_spec = false, keeps_inputs = false, has_card = false;
+  bool has_spec = false, keeps_inputs = false, has_card = false, has_profile = false, has_lines = false;
   std::string driver;
 };
 
@@ -71,6 +71,10 @@ void run_run(Context& context, const RunArguments& arguments) {
     findings.add(session::kInput, "`--gpu` launches a PTX file, and none is named");
     return refuse(context, findings);
   }
+  if (arguments.has_profile && !arguments.ptx) {
+    findings.add(session::kInput, "`--profile` counts what a PTX file does, and none is named");
+    return refuse(context, findings);
+  }
   const auto candidate = arguments.ptx ? load_candidate(*arguments.ptx, findings) : std::nullopt;
   if (findings.has_error()) return refuse(context, findings);
   options.seed = arguments.seed;
@@ -78,6 +82,8 @@ void run_run(Context& context, const RunArguments& arguments) {
   options.workers = context.workers;
   options.has_spec = arguments.has_spec;
   options.keeps_inputs = arguments.keeps_inputs || arguments.has_card;
+  options.has_profile = arguments.has_profile;
+  options.has_lines = arguments.has_lines;
   options.python = context.python();
   session::RunOutcome outcome;
   {
@@ -119,6 +125,9 @@ void add_run(CLI::App& app, Context& context) {
                                         "launch it on the GPU as well, with the same inputs, and compare bit by bit");
   command->add_option("--driver", arguments->driver, "the CUDA driver library; default: the system's")->needs(card);
   command->add_flag("--compare", arguments->has_spec, "also evaluate the Triton source, and compare");
+  CLI::Option* profile = command->add_flag("--profile", arguments->has_profile,
+                                           "count instructions, bytes, sectors, bank conflicts, tensor-core work");
+  command->add_flag("--lines", arguments->has_lines, "the profile also by line of the PTX")->needs(profile);
   add_json(*command, context);
   add_workers(*command, context);
   command->callback([arguments, &context] { run_run(context, *arguments); });

@@ -9,6 +9,7 @@
 #include "machine/cluster.h"
 #include "machine/lanes.h"
 #include "machine/mend.h"
+#include "machine/step_observer.h"
 
 namespace plumb::machine {
 
@@ -268,6 +269,7 @@ template <class D>
 void WarpRun<D>::run(std::uint64_t steps) {
   const Op<D>* ops = program_.ops.data();
   std::uint8_t* executed = cta_.executed();
+  auto* const follower = dynamic_cast<StepObserver*>(cta_.observer());
   is_yielding_ = has_polled_ = false;
   while (steps > 0 && !is_yielding_ && !this->stop_ && pick()) {
     std::uint64_t turn = splits_.empty() ? steps : std::min(steps, kTurn);
@@ -285,6 +287,8 @@ void WarpRun<D>::run(std::uint64_t steps) {
       } else {
         lanes += count;
       }
+      const std::uint32_t stepped = this->mask_;
+      const std::uint64_t macs = this->macs_;
       if (op.watch != 0 && this->mask_ != 0) touch_held(*this, op);
       if (this->mask_ != 0 && !is_interrupted_) {
         executed[pc_] = 1;
@@ -297,6 +301,7 @@ void WarpRun<D>::run(std::uint64_t steps) {
           }
         }
       }
+      if (follower != nullptr) follower->stepped(pc_, {index_, stepped}, this->macs_ - macs);
       if (is_interrupted_) {
         pc_ = next_;
         --turn;

@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "domain/ieee/ieee.h"
 #include "machine/machine.h"
+#include "machine/profile.h"
 #include "prove/setup.h"
 #include "prove/witness.h"
 #include "session/codes.h"
@@ -172,7 +173,14 @@ class Runner {
     options.step_budget = options_.step_budget;
     options.schedule = options_.schedule;
     options.progress = progress("candidate");
+    machine::Profile profile;
+    if (options_.has_profile) options.observe = [&](std::uint64_t) { return profile.observe(); };
     machine::Result result = program->run(launch_, pointers_, *memory_, options);
+    if (options_.has_profile) {
+      out_.profile = make_run_profile(candidate_->module, profile.instrs(),
+                                      [&](std::uint32_t instr) { return program->place(instr); });
+      out_.profile->has_lines = options_.has_lines;
+    }
     out_.ctas = result.counts.ctas;
     out_.warp_instrs = result.counts.warp_instrs;
     out_.lane_instrs = result.counts.lane_instrs;

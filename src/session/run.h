@@ -14,6 +14,7 @@
 #include "base/finding.h"
 #include "prove/prove.h"
 #include "session/npy.h"
+#include "session/run_profile.h"
 #include "task/task.h"
 
 namespace plumb::gpu {
@@ -31,6 +32,8 @@ struct RunOptions {
   std::optional<std::uint64_t> schedule;  // as machine::Options has it
   bool has_spec = false;                  // also evaluate the Triton source, and compare
   bool keeps_inputs = false;
+  bool has_profile = false;  // counts what the candidate does
+  bool has_lines = false;    // also line by line
   triton::PythonConfig python;
   std::function<bool(const prove::Progress&)> progress;
 };
@@ -63,6 +66,7 @@ struct RunOutcome {
   std::vector<RunOutput> inputs;          // what `in` and `inout` tensors held before, with `keeps_inputs`
   std::map<std::string, double> scalars;  // the other arguments, integer constexprs among them
   std::uint64_t ctas = 0, warp_instrs = 0, lane_instrs = 0, mma_macs = 0;
+  std::optional<RunProfile> profile;
   double seconds = 0;
   bool has_gpu = true;  // false: a card was asked for, and there is none
   bool holds() const;   // it ran to its end, what was compared lies within the tolerance, and a card gave the same bits

@@ -79,17 +79,19 @@ nlohmann::json to_json(const RunOutcome& outcome) {
     }
     outputs.push_back(std::move(entry));
   }
-  return {{"holds", outcome.holds()},
-          {"shape", outcome.shape},
-          {"scalars", outcome.scalars},
-          {"outputs", std::move(outputs)},
-          {"findings", plumb::to_json(outcome.findings)},
-          {"counts",
-           {{"ctas", outcome.ctas},
-            {"warp_instructions", outcome.warp_instrs},
-            {"lane_instructions", outcome.lane_instrs},
-            {"mma_macs", outcome.mma_macs}}},
-          {"seconds", outcome.seconds}};
+  nlohmann::json out = {{"holds", outcome.holds()},
+                        {"shape", outcome.shape},
+                        {"scalars", outcome.scalars},
+                        {"outputs", std::move(outputs)},
+                        {"findings", plumb::to_json(outcome.findings)},
+                        {"counts",
+                         {{"ctas", outcome.ctas},
+                          {"warp_instructions", outcome.warp_instrs},
+                          {"lane_instructions", outcome.lane_instrs},
+                          {"mma_macs", outcome.mma_macs}}},
+                        {"seconds", outcome.seconds}};
+  if (outcome.profile) out["profile"] = to_json(*outcome.profile);
+  return out;
 }
 
 std::string to_text(const RunOutcome& outcome, bool colour) {
@@ -119,7 +121,7 @@ std::string to_text(const RunOutcome& outcome, bool colour) {
   }
   if (outcome.ctas == 0) return out + fmt::format("  the Triton source, {:.2f} s\n", outcome.seconds);
   out += fmt::format("  {} CTAs, {} warp instructions, {:.2f} s\n", outcome.ctas, outcome.warp_instrs, outcome.seconds);
-  return out;
+  return outcome.profile ? out + to_text(*outcome.profile) : out;
 }
 
 }  // namespace plumb::session

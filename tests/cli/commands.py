@@ -218,6 +218,21 @@ def test_run_without_ptx_evaluates_the_source_and_saves_what_it_read():
     same(npy_data("p/x_ptr.in.npy")[1], npy_data("o/x_ptr.in.npy")[1])
 
 
+def test_a_profile_counts_what_the_run_moves():
+    result = plumb("run", TASK, PTX, "--shape", "n=1024", "--profile", "--json")
+    profile = json.loads(result.out)["profile"]
+    moved = {row["access"]: row for row in profile["memory"] if row["space"] == "global"}
+    same({access: (row["bytes"], row["sectors"]) for access, row in moved.items()},
+         {"read": (2 * 4096, 2 * 4096 // 32), "write": (4096, 4096 // 32)})
+    same("lines" in profile, False)
+    text = plumb("run", TASK, PTX, "--shape", "n=1024", "--profile", "--lines").out
+    lines = [row.split() for row in text.splitlines() if "sectors a request" in row]
+    same(sorted(row[3].split(".")[0] for row in lines), ["ld"] * 4 + ["st"] * 2)
+    for row in lines:
+        assert row[3] in read(PTX).splitlines()[int(row[0]) - 1], row
+    same([plumb("run", TASK, *rest).code for rest in (["--profile"], [PTX, "--lines"])], [2, 2])
+
+
 def test_run_holds_bf16_as_bits():
     task = os.path.join(CORPUS, "swiglu")
     zeros, ones = struct.pack("<48H", *[0] * 48), struct.pack("<48H", *[0x3F80] * 48)

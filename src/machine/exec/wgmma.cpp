@@ -17,6 +17,7 @@ using ptx::Operand;
 using ptx::Type;
 
 constexpr std::size_t kMaxInFlight = 65536;
+constexpr std::uint64_t kWarpRows = 16;  // of the 64 of a product
 
 template <class D>
 WarpRun<D>& run_of(Warp<D>& warp) {
@@ -111,10 +112,13 @@ bool find_pieces(WarpRun<D>& w, std::uint64_t bits, const OperandTile& tile, con
   return true;
 }
 
+// Terms of each sum.
+std::uint64_t depth(const WgmmaSpec& spec) { return spec.a == WgmmaElement::B1 ? 256 : spec.k(); }
+
 // Equal for registers at one place in results of one shape.
 std::uint64_t shape_key(const WgmmaSpec& spec, unsigned reg) {
-  const std::uint64_t k = spec.a == WgmmaElement::B1 ? 256 : spec.k();
-  return 1 + (reg | k << 16 | std::uint64_t{spec.n} << 32 | std::uint64_t{static_cast<unsigned>(spec.sum)} << 48);
+  return 1 +
+         (reg | depth(spec) << 16 | std::uint64_t{spec.n} << 32 | std::uint64_t{static_cast<unsigned>(spec.sum)} << 48);
 }
 
 template <class D>
@@ -220,6 +224,7 @@ void step_product(Warp<D>& warp, const Op<D>& op) {
   WarpgroupProduct<D>* const first = group->next(w.index());
   if (first != nullptr ? !join_product(w, *first, product) : !add_product(w, *group, spec, std::move(product))) return;
   take_registers(w, op, spec, ++member.issued);
+  w.count_macs(kWarpRows * spec.n * depth(spec));
   if (Observer* const observer = w.cta().observer()) {
     const WarpgroupProduct<D>& issued = group->product(member.issued);
     observer->product_issued(product_id(w, member.issued), w.pc(), {w.index(), w.mask()}, issued.a_pieces,

@@ -273,8 +273,6 @@ void multiply(WarpRun<D>& waiting, const WarpgroupProduct<D>& product, SumsAtHan
   } else {
     multiply_reals(waiting, product, spec, sums, scratch);
   }
-  const std::uint64_t k = spec.a == WgmmaElement::B1 ? 256 : spec.k();
-  waiting.count_macs(std::uint64_t{kRows} * spec.n * k);
 }
 
 template void multiply(WarpRun<domain::Ieee>&, const WarpgroupProduct<domain::Ieee>&, SumsAtHand,
