@@ -13,6 +13,15 @@ namespace {
 
 constexpr std::uint64_t kBanks = 32, kBankBytes = 4;
 
+// Whether every two lanes that are `distance` apart read at one address, as far as both take part.
+bool has_equal_neighbours(const std::uint64_t* address, std::uint32_t mask, unsigned distance) {
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const unsigned other = lane ^ distance;
+    if ((mask >> lane & mask >> other & 1) != 0 && address[lane] != address[other]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 SectorCount count_sectors(std::span<const ByteRange> ranges) {
@@ -36,10 +45,12 @@ SectorCount count_sectors(std::span<const ByteRange> ranges) {
   return out;
 }
 
-WavefrontCount count_wavefronts(const std::uint64_t* address, std::uint32_t mask, std::uint32_t size) {
+WavefrontCount count_wavefronts(const std::uint64_t* address, std::uint32_t mask, std::uint32_t size, bool is_load) {
   // Lanes whose words fill the banks once go together: all 32, 16 of 8 bytes, 8 of 16 bytes.
-  const auto group =
-      static_cast<unsigned>(std::clamp<std::uint64_t>(kBanks * kBankBytes / std::max(size, 1u), 1, kLanes));
+  auto group = static_cast<unsigned>(std::clamp<std::uint64_t>(kBanks * kBankBytes / std::max(size, 1u), 1, kLanes));
+  // Loads of which neighbours share every address need half of the words, and twice as many lanes go together.
+  const bool is_shared = has_equal_neighbours(address, mask, 1) || has_equal_neighbours(address, mask, 2);
+  if (is_load && is_shared) group = std::min(2 * group, kLanes);
   WavefrontCount out;
   for (unsigned begin = 0; begin < kLanes; begin += group) {
     std::vector<std::uint64_t> words;

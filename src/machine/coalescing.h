@@ -25,7 +25,9 @@ struct WavefrontCount {
   std::uint64_t needed = 0;
   std::uint64_t least = 0;  // without any conflict; what is beyond are bank conflicts
 };
-// `address`: [32], offsets in shared memory, of the lanes of `mask`; `size`: bytes of each lane.
-WavefrontCount count_wavefronts(const std::uint64_t* address, std::uint32_t mask, std::uint32_t size);
+// `address`: [32], offsets in shared memory, of the lanes of `mask`; `size`: bytes of each lane. `is_load`: a plain
+// load, of which neighbours may share what they read; no row of ldmatrix. tests/vectors/banks.vec has what a card
+// needs.
+WavefrontCount count_wavefronts(const std::uint64_t* address, std::uint32_t mask, std::uint32_t size, bool is_load);
 
 }  // namespace plumb::machine

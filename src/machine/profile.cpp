@@ -15,6 +15,7 @@ namespace plumb::machine {
 namespace {
 
 constexpr std::uint64_t kCellBytes = 4, kPieceBytes = 16;
+constexpr std::uint32_t kRowBytes = 16;  // of a matrix of ldmatrix
 
 ProfiledSpace profiled(MemorySpace space) {
   switch (space) {
@@ -35,11 +36,6 @@ ProfiledSpace profiled(MemorySpace space) {
 void add_sectors(Traffic& traffic, std::span<const ByteRange> ranges) {
   const SectorCount sectors = count_sectors(ranges);
   traffic.sectors = sectors.touched, traffic.least_sectors = sectors.least;
-}
-
-void add_wavefronts(Traffic& traffic, const std::uint64_t* address, std::uint32_t mask, std::uint32_t size) {
-  const WavefrontCount wavefronts = count_wavefronts(address, mask, size);
-  traffic.wavefronts = wavefronts.needed, traffic.least_wavefronts = wavefronts.least;
 }
 
 }  // namespace
@@ -87,7 +83,7 @@ class Profile::Counter : public StepObserver {
   void access(const Access& access) override { count(access, profiled(access.space)); }
   void remote_access(const Access& access, std::uint32_t) override { count(access, ProfiledSpace::Cluster); }
 
-  void async_copy_issued(std::uint64_t, std::uint32_t instr, WarpMask who, const std::uint64_t* shared,
+  void async_copy_issued(std::uint64_t, std::uint32_t instr, WarpMask who, const std::uint64_t*,
                          const std::uint64_t* global, std::uint32_t size, const std::uint32_t* source_size) override {
     Traffic read{ProfiledSpace::Global, Mover::Lanes, AccessKind::Read, 1};
     std::vector<ByteRange> ranges;
@@ -99,7 +95,6 @@ class Profile::Counter : public StepObserver {
     if (read.bytes != 0) of(instr).add(read);
     Traffic write{ProfiledSpace::Shared, Mover::Lanes, AccessKind::Write, 1};
     write.bytes = std::uint64_t{size} * static_cast<unsigned>(std::popcount(who.mask));
-    add_wavefronts(write, shared, who.mask, size);
     of(instr).add(write);
   }
 
@@ -151,6 +146,10 @@ class Profile::Counter : public StepObserver {
     return instrs_[instr];
   }
 
+  bool loads_matrix(const Access& access) const {
+    return access.size == kRowBytes && profile_.loads_matrix_ && profile_.loads_matrix_(access.instr);
+  }
+
   void count(const Access& access, ProfiledSpace space) {
     Traffic traffic{space, Mover::Lanes, access.kind, 1};
     traffic.bytes = std::uint64_t{access.size} * static_cast<unsigned>(std::popcount(access.mask));
@@ -159,7 +158,9 @@ class Profile::Counter : public StepObserver {
       for_lanes(access.mask, [&](unsigned lane) { ranges.push_back({access.address[lane], access.size}); });
       add_sectors(traffic, ranges);
     } else if (space == ProfiledSpace::Shared && access.kind != AccessKind::Atomic) {
-      add_wavefronts(traffic, access.address, access.mask, access.size);
+      const bool is_load = access.kind == AccessKind::Read && !loads_matrix(access);
+      const WavefrontCount count = count_wavefronts(access.address, access.mask, access.size, is_load);
+      traffic.wavefronts = count.needed, traffic.least_wavefronts = count.least;
     }
     of(access.instr).add(traffic);
   }

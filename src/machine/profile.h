@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "machine/observer.h"
@@ -25,7 +27,7 @@ struct Traffic {
   std::uint64_t requests = 0;                          // of lanes: instructions of warps; otherwise operations
   std::uint64_t bytes = 0;                             // asked for; lanes that ask for the same bytes count each
   std::uint64_t sectors = 0, least_sectors = 0;        // global
-  std::uint64_t wavefronts = 0, least_wavefronts = 0;  // shared, by lanes, no atomics
+  std::uint64_t wavefronts = 0, least_wavefronts = 0;  // shared, by loads and stores
 
   bool is_like(const Traffic& other) const {
     return space == other.space && mover == other.mover && kind == other.kind;
@@ -45,6 +47,8 @@ struct InstrProfile {
 // Of one run.
 class Profile {
  public:
+  // `loads_matrix`: whether an instruction is ldmatrix, by its number; empty: none is.
+  explicit Profile(std::function<bool(std::uint32_t)> loads_matrix = {}) : loads_matrix_(std::move(loads_matrix)) {}
   // For a block; it adds what it has counted when it is destroyed, and must not outlive this.
   std::unique_ptr<Observer> observe();
   // By number of the instruction, as observers have it; those at the end that nobody reached may be missing.
@@ -53,6 +57,7 @@ class Profile {
  private:
   class Counter;
 
+  std::function<bool(std::uint32_t)> loads_matrix_;
   std::mutex mutex_;
   std::vector<InstrProfile> instrs_;
 };

@@ -173,12 +173,12 @@ class Runner {
     options.step_budget = options_.step_budget;
     options.schedule = options_.schedule;
     options.progress = progress("candidate");
-    machine::Profile profile;
+    const auto place = [&](std::uint32_t instr) { return program->place(instr); };
+    machine::Profile profile(matrix_loads(candidate_->module, place));
     if (options_.has_profile) options.observe = [&](std::uint64_t) { return profile.observe(); };
     machine::Result result = program->run(launch_, pointers_, *memory_, options);
     if (options_.has_profile) {
-      out_.profile = make_run_profile(candidate_->module, profile.instrs(),
-                                      [&](std::uint32_t instr) { return program->place(instr); });
+      out_.profile = make_run_profile(candidate_->module, profile.instrs(), place);
       out_.profile->has_lines = options_.has_lines;
     }
     out_.ctas = result.counts.ctas;

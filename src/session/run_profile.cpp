@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace plumb::session {
 namespace {
@@ -166,14 +167,28 @@ std::string line_text(const ProfiledInstr& instr) {
   return out + '\n';
 }
 
+// The instructions of all functions by where they begin in the text.
+std::unordered_map<std::uint32_t, const ptx::Instr*> instrs_by_begin(const ptx::Module& module) {
+  std::unordered_map<std::uint32_t, const ptx::Instr*> out;
+  for (const ptx::Function& function : module.functions) {
+    for (const ptx::Instr& instr : function.instrs) out.emplace(instr.span.begin, &instr);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::function<bool(std::uint32_t)> matrix_loads(const ptx::CheckedModule& module,
+                                                std::function<Place(std::uint32_t)> place) {
+  return [instrs = instrs_by_begin(*module), place = std::move(place)](std::uint32_t instr) {
+    const auto found = instrs.find(place(instr).span.begin);
+    return found != instrs.end() && found->second->opcode == "ldmatrix";
+  };
+}
 
 RunProfile make_run_profile(const ptx::CheckedModule& module, const std::vector<InstrProfile>& counts,
                             const std::function<Place(std::uint32_t)>& place) {
-  std::unordered_map<std::uint32_t, const ptx::Instr*> by_begin;
-  for (const ptx::Function& function : module->functions) {
-    for (const ptx::Instr& instr : function.instrs) by_begin.emplace(instr.span.begin, &instr);
-  }
+  const auto by_begin = instrs_by_begin(*module);
   RunProfile out;
   for (std::uint32_t i = 0; i < counts.size(); ++i) {
     if (counts[i].warps == 0) continue;

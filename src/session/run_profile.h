@@ -28,7 +28,11 @@ struct RunProfile {
   bool has_lines = false;             // also by line
 };
 
-// `counts`: by number of the instruction; `place`: of each.
+// Whether an instruction is ldmatrix, by its number; `place`: of each.
+std::function<bool(std::uint32_t)> matrix_loads(const ptx::CheckedModule& module,
+                                                std::function<Place(std::uint32_t)> place);
+
+// `counts`: by number of the instruction.
 RunProfile make_run_profile(const ptx::CheckedModule& module, const std::vector<machine::InstrProfile>& counts,
                             const std::function<Place(std::uint32_t)>& place);
 
