@@ -73,7 +73,8 @@ struct Layout {
   std::vector<Slot> lists;
   std::vector<VariablePlace> variables;  // by VarId
   ParamLayout params;
-  std::uint32_t static_shared = 0;     // bytes of shared variables; dynamic shared memory starts here
+  std::uint32_t shared_start = 0;      // where the first shared variable may lie
+  std::uint32_t static_shared = 0;     // where shared variables end; dynamic shared memory starts here
   std::uint32_t local_bytes = 0;       // per lane
   std::uint32_t call_param_bytes = 0;  // per lane
   std::vector<std::byte> const_image;

@@ -92,7 +92,9 @@ ParamLayout param_layout(const ptx::Module& module, const ptx::Function& entry) 
   return out;
 }
 
-Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, const Decoder* after) : module_(module) {
+Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, std::uint32_t shared_start, const Decoder* after)
+    : module_(module) {
+  layout_.shared_start = layout_.static_shared = shared_start;
   layout_.functions.resize(module.functions.size());
   layout_.variables.resize(module.variables.size());
   layout_.reg_bytes = 8 * kLanes * 2;  // slot 0: what `_` names, as wide as the widest register

@@ -19,7 +19,7 @@ class Decoder final : public DecodeContext {
  public:
   // Decoding goes twice over the instructions: the first time to see what they do with their registers, the second
   // time, `after` the first, with registers packed.
-  Decoder(const ptx::Module& module, std::uint32_t entry, const Decoder* after = nullptr);
+  Decoder(const ptx::Module& module, std::uint32_t entry, std::uint32_t shared_start, const Decoder* after = nullptr);
 
   // The functions to decode, the entry first.
   const std::vector<std::uint32_t>& reachable() const { return reachable_; }

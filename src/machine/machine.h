@@ -72,7 +72,10 @@ struct Result {
 template <class D>
 class Program {
  public:
-  static std::optional<Program> decode(ptx::CheckedModule module, std::string_view entry, Findings& findings);
+  // `shared_start`: where shared variables begin, which PTX does not say. A text that counts on one place is found by
+  // another.
+  static std::optional<Program> decode(ptx::CheckedModule module, std::string_view entry, Findings& findings,
+                                       std::uint32_t shared_start = 0);
   ~Program();
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;

@@ -123,7 +123,7 @@ std::string launch_error(const Layout& layout, const ptx::Module& module, const 
     return "a parameter block of " + std::to_string(launch.params.size()) + " bytes; `" + entry.name + "` takes " +
            std::to_string(layout.params.size);
   }
-  const std::uint64_t shared = std::uint64_t{layout.static_shared} + launch.dynamic_shared;
+  const std::uint64_t shared = std::uint64_t{layout.static_shared} - layout.shared_start + launch.dynamic_shared;
   const std::uint64_t limit = shared_limit(module.target.sm);
   if (shared > limit) {
     return std::to_string(shared) + " bytes of shared memory; `" + module.target.text + "` has " +
@@ -194,7 +194,8 @@ template <class D>
 Program<D>& Program<D>::operator=(Program&&) noexcept = default;
 
 template <class D>
-std::optional<Program<D>> Program<D>::decode(ptx::CheckedModule module, std::string_view entry, Findings& findings) {
+std::optional<Program<D>> Program<D>::decode(ptx::CheckedModule module, std::string_view entry, Findings& findings,
+                                             std::uint32_t shared_start) {
   std::optional<std::uint32_t> index;
   std::string entries;
   for (std::uint32_t i = 0; i < module->functions.size(); ++i) {
@@ -210,9 +211,9 @@ std::optional<Program<D>> Program<D>::decode(ptx::CheckedModule module, std::str
                  {module->source, {}});
     return std::nullopt;
   }
-  Decoder survey(*module, *index);
+  Decoder survey(*module, *index, shared_start);
   decode_all<D>(survey);
-  Decoder decoder(*module, *index, &survey);
+  Decoder decoder(*module, *index, shared_start, &survey);
   auto inner = std::make_unique<Inner>(Inner{Decoded<D>{module, *index, {}, decode_all<D>(decoder)}});
   inner->decoded.layout = decoder.take_layout();
   return Program(std::move(inner));

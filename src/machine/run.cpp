@@ -183,7 +183,7 @@ void WarpRun<D>::set_specials() {
           value = launch.dynamic_shared;
           break;
         case ptx::Special::total_smem_size:
-          value = program_.layout.static_shared + launch.dynamic_shared;
+          value = program_.layout.static_shared - program_.layout.shared_start + launch.dynamic_shared;
           break;
         default:
           break;  // decoding refuses the others

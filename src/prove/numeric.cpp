@@ -166,7 +166,7 @@ NumericResult run_numeric(const Setup& setup, const task::Task& task, const Cand
   std::vector<Ieee> domains(workers);
   const auto run_ptx = [&](const Candidate& kernel, const Setup& own, domain::Memory& memory) -> std::optional<Stop> {
     const machine::Launch launch = make_launch(own, kernel, memory, findings);
-    const auto program = machine::Program<Ieee>::decode(kernel.module, launch.entry, findings);
+    const auto program = machine::Program<Ieee>::decode(kernel.module, launch.entry, findings, own.shared_start);
     if (!program || findings.has_error()) return std::nullopt;
     machine::Options options;
     options.workers = workers;

@@ -43,7 +43,8 @@ struct Setup {
   double offset = 0, scale = 1;  // Data::Normal
   // Where tensors lie: a code path may be chosen by the low bits of any pointer.
   Alignment alignment = Alignment::Whole;
-  std::uint32_t odd_tensor = 0;  // Alignment::One: which, counted from 1 in the order of the arguments
+  std::uint32_t odd_tensor = 0;    // Alignment::One: which, counted from 1 in the order of the arguments
+  std::uint32_t shared_start = 0;  // where the shared variables of PTX begin
   // Abstract data: integer inputs that are not metadata are data too. Off: they are drawn.
   bool has_integer_data = true;
   // Inputs for which this is true are zero, and the float ones among the others are not; empty: as `data` says.

@@ -243,7 +243,7 @@ KernelRun run_kernel(const ShapeJob& job, const Candidate& kernel, const Setup& 
   KernelRun out;
   const machine::Launch launch = make_launch(setup, kernel, memory, findings);
   if (!findings.empty()) return out;
-  const auto program = machine::Program<Field>::decode(kernel.module, launch.entry, findings);
+  const auto program = machine::Program<Field>::decode(kernel.module, launch.entry, findings, setup.shared_start);
   if (!program) return out;
   const ptx::Function* entry = kernel.module->find_entry(launch.entry);
   check::Collector collector(kernel.module, *entry, launch, &memory,

@@ -81,6 +81,25 @@ TEST(ShiftedRows, AreProvedWithARemarkOnWhatTheirDirectionRestsOn) {
   EXPECT_EQ(remarks, 5U) << "one product, four shifts";
 }
 
+// A text that scales the address of its first shared variable wrongly is right where that is 0.
+TEST(SharedAddresses, AreTriedAtTwoPlaces) {
+  Findings findings;
+  const auto task = task::load_task(kKernels / "bytes_32", findings);
+  std::optional<std::string> text = read_file(path_of("bytes_32"), findings);
+  ASSERT_TRUE(task && text) << render(findings, false);
+  prove::Options options;
+  options.shapes = {task->prove_shapes.back(), task->prove_shapes.back()};
+  for (const char* const shift : {"shr.u32 %x, %sA, 4;", "shr.u32 %x, %sA, 3;"}) {
+    const std::string_view right = "shr.u32 %x, %sA, 4;";
+    std::string changed = *text;
+    changed.replace(changed.find(right), right.size(), shift);
+    const auto candidate =
+        prove::make_candidate(std::make_shared<Source>("t.ptx", changed), path_of("bytes_32"), findings);
+    ASSERT_TRUE(candidate) << render(findings, false);
+    EXPECT_EQ(prove::prove(*task, *candidate, options).holds(), shift == right) << shift;
+  }
+}
+
 // One change, the code of the finding that it must get, and what stands where the finding points.
 struct Change {
   const char* name;
