@@ -125,7 +125,7 @@ void WarpRun<D>::report_bounds(ptx::Space space, std::uint64_t address, unsigned
       }
       break;
     case ptx::Space::local:
-      limit(layout().local_bytes);
+      limit(stack_[lane]);
       break;
     case ptx::Space::constant:
       limit(layout().const_image.size());
@@ -170,7 +170,7 @@ bool WarpRun<D>::raw_local(std::uint64_t address, unsigned size, unsigned lane, 
       return true;
     }
     case ptx::Space::local:
-      if (!within(address, layout().local_bytes)) return false;
+      if (!within(address, stack_[lane])) return false;
       bytes = local_bytes(lane) + address;
       if constexpr (D::kHasTags) tags = local_tags(lane) + address;
       return true;
@@ -178,8 +178,8 @@ bool WarpRun<D>::raw_local(std::uint64_t address, unsigned size, unsigned lane, 
       if (address < kCallParams) return false;
       const std::uint64_t at = address - kCallParams;
       if (!within(at, layout().call_param_bytes)) return false;
-      bytes = call_params_.bytes() + std::size_t{lane} * layout().call_param_bytes + at;
-      if constexpr (D::kHasTags) tags = call_params_.tags() + std::size_t{lane} * layout().call_param_bytes + at;
+      bytes = call_param_bytes(lane) + at;
+      if constexpr (D::kHasTags) tags = call_param_tags(lane) + at;
       return true;
     }
     default:

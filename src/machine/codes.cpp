@@ -143,8 +143,14 @@ constexpr Code kTensorIssue{
     "Choose "
     "one thread, by `elect.sync` or its number, for the products and for the `tcgen05.commit` after them. Mend: "
     "`elect.sync _|p, 0xffffffff;` and the guard `@p` on the product, and on its commit."};
-constexpr Code kTrap{"machine.trap", "the program executed `trap`",
-                     "`trap` aborts the grid. A kernel under proof must not reach it."};
+constexpr Code kTrap{"machine.trap", "the program executed `trap` or `brkpt`",
+                     "`trap` aborts the grid, and so does `brkpt` where no debugger is attached. A kernel under proof "
+                     "must not reach it."};
+constexpr Code kCall{
+    "machine.call", "a call through a register that holds no function with these parameters",
+    "A call through a register goes to a `.func` of this module whose address was taken, that the label's "
+    "`.calltargets` name, and whose parameters have the number and sizes of what the call passes. Mend: load the "
+    "address by `mov.u64 %rd, function;` before every call, and name the function in the label's list."};
 constexpr Code kBudget{
     "machine.budget", "the step budget is used up",
     "The run executed more warp instructions than its budget allows: raise `step_budget`, or look for a "
@@ -168,7 +174,7 @@ constexpr Code kTensorCopy{
     "`xor` for u32, s32 and u64."};
 
 std::span<const Code* const> codes() {
-  static constexpr std::array<const Code*, 29> kAll{&kInstructionDescriptor,
+  static constexpr std::array<const Code*, 30> kAll{&kInstructionDescriptor,
                                                     &kTensorOperand,
                                                     &kTensorIssue,
                                                     &kEntry,
@@ -186,6 +192,7 @@ std::span<const Code* const> codes() {
                                                     &kMbarrier,
                                                     &kCluster,
                                                     &kTrap,
+                                                    &kCall,
                                                     &kBudget,
                                                     &kCancelled,
                                                     &kTensorMap,

@@ -32,6 +32,7 @@ extern const Code kTensorMemory;    // an access to cells of tensor memory that 
 extern const Code kTensorAlloc;     // misuse of the allocation of tensor memory
 extern const Code kTensorInFlight;  // tensor memory is given back, or a block exits, under an operation in flight
 extern const Code kTrap;            // the program executed `trap`
+extern const Code kCall;            // a call through a register that holds no such function
 extern const Code kBudget;          // the step budget is used up
 extern const Code kCancelled;       // the caller cancelled
 

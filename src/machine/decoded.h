@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.h"
@@ -31,23 +32,36 @@ struct SpecialSlot {
 };
 
 // Where a variable lives: its space, its address in that space (global: the virtual address), and whether it was laid
-// out at all.
+// out at all. That of a local variable of a function that may call itself counts from the start of its frame.
 struct VariablePlace {
   ptx::Space space = ptx::Space::none;
   std::uint64_t address = 0;
   bool is_placed = false;
+  bool is_in_frame = false;
 };
 
-// Bytes moved between call parameters of one lane: offsets in its call-parameter area.
-struct ParamCopy {
-  std::uint32_t from = 0, to = 0, size = 0;
+// One end of what a call passes: a register, or bytes of the lane's call-parameter area.
+struct PassedAt {
+  std::uint32_t at = 0;     // Slot, or offset
+  std::uint32_t width = 0;  // storage of the register; 0: not a register
+};
+
+// A parameter or result of a call: its bytes.
+struct Passed {
+  PassedAt from, to;
+  std::uint32_t size = 0;
 };
 
 struct CallSite {
   std::uint32_t function = 0;  // callee, in Module::functions
   std::uint32_t target = 0;    // its first operation
   std::uint32_t next = 0;      // where to go on after it
-  std::vector<ParamCopy> arguments, results;
+  std::vector<Passed> arguments, results;
+};
+
+// A call through a register: the call that each address of a function stands for.
+struct IndirectCall {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> sites;  // address, in Layout::calls
 };
 
 // An image of a module variable of the global space.
@@ -57,10 +71,30 @@ struct GlobalImage {
   std::vector<std::byte> bytes;
 };
 
+struct ByteRange {
+  std::uint32_t begin = 0, end = 0;
+};
+
 struct FunctionPlace {
   std::uint32_t first = 0;  // operation of its first instruction
   std::uint32_t count = 0;  // its instructions; one more operation follows: the return at its end
   bool is_decoded = false;
+  bool is_recursive = false;  // it may be called while it runs: what it owns is kept for the outer run
+  // What a run of the function owns; a call finds all of it undefined.
+  struct Register {
+    Slot slot = 0;
+    std::uint8_t width = 0;
+  };
+  std::vector<Register> registers;
+  std::vector<PredSlot> preds;
+  ByteRange params;  // in the lane's call-parameter area
+  ByteRange locals;  // in the lane's local memory; of a recursive function: in its frame
+  // Registers that hold the frame's start plus an offset, in a recursive function.
+  struct FrameAddress {
+    Register reg;
+    std::uint64_t offset = 0;
+  };
+  std::vector<FrameAddress> frame_addresses;
 };
 
 struct Layout {
@@ -83,6 +117,7 @@ struct Layout {
   std::vector<CallSite> calls;
   std::vector<std::vector<std::uint32_t>> branch_tables;
   std::vector<std::string> reasons;  // of operations without a meaning
+  std::vector<IndirectCall> indirect_calls;
 };
 
 template <class D>

@@ -24,6 +24,7 @@
 #include "machine/exec/mbarrier.h"
 #include "machine/exec/memory.h"
 #include "machine/exec/move.h"
+#include "machine/exec/stack.h"
 #include "machine/exec/sync.h"
 #include "machine/exec/tcgen05_alloc.h"
 #include "machine/exec/tcgen05_copy.h"
@@ -33,6 +34,7 @@
 #include "machine/exec/tcgen05_sync.h"
 #include "machine/exec/tensor_copy.h"
 #include "machine/exec/tensormap_replace.h"
+#include "machine/exec/video.h"
 #include "machine/exec/wgmma.h"
 #include "machine/exec/wmma.h"
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cstring>
+#include <span>
 
 namespace plumb::machine {
 
@@ -27,17 +29,14 @@ std::uint64_t alignment_of(const ptx::Variable& variable) {
   return variable.alignment != 0 ? variable.alignment : std::max(1u, ptx::byte_size(variable.type));
 }
 
-// Functions that a body calls by name.
-std::vector<std::string_view> callees(const ptx::Function& function) {
-  std::vector<std::string_view> out;
-  for (const ptx::Instr& instr : function.instrs) {
-    if (instr.form != ptx::Form::Call) continue;
-    for (const Operand& operand : instr.operands) {
-      if (operand.kind == Operand::Kind::Function) out.push_back(operand.symbol);
-    }
-  }
-  return out;
+// What a call calls: a function, or a register that holds its address.
+const Operand& called(const ptx::Instr& call) {
+  const bool has_results = call.operands[0].kind == Operand::Kind::List && call.operands.size() > 1;
+  return call.operands[has_results ? 1 : 0];
 }
+
+// A frame starts at a multiple of this.
+constexpr std::uint64_t kFrameAlignment = 16;
 
 std::optional<std::uint32_t> find_body(const ptx::Module& module, std::string_view name) {
   for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
@@ -107,7 +106,8 @@ Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, std::uint32_t s
   std::uint32_t first = 0;
   for (const std::uint32_t function : reachable_) {
     const auto count = static_cast<std::uint32_t>(module.functions[function].instrs.size());
-    layout_.functions[function] = {first, count, true};
+    FunctionPlace& place = layout_.functions[function];
+    place.first = first, place.count = count, place.is_decoded = true;
     first += count + 1;
     lay_out_registers(function, after);
   }
@@ -115,18 +115,35 @@ Decoder::Decoder(const ptx::Module& module, std::uint32_t entry, std::uint32_t s
 }
 
 void Decoder::find_reachable(std::uint32_t entry) {
-  is_recursive_.assign(module_.functions.size(), false);
+  const auto take = [&](std::string_view name) {
+    const std::optional<std::uint32_t> function = find_body(module_, name);
+    if (!function || module_.functions[*function].is_entry) return;
+    if (std::find(taken_.begin(), taken_.end(), *function) == taken_.end()) taken_.push_back(*function);
+  };
+  for (const ptx::Variable& variable : module_.variables) {
+    for (const auto& relocation : variable.relocations) take(relocation.symbol);
+  }
+  for (const ptx::Function& function : module_.functions) {
+    for (const ptx::Instr& instr : function.instrs) {
+      if (instr.form == ptx::Form::Call) continue;
+      for (const Operand& operand : instr.operands) {
+        if (operand.kind == Operand::Kind::Function) take(operand.symbol);
+      }
+    }
+  }
   const auto closure = [&](std::uint32_t from) {
     std::vector<std::uint32_t> found;
     std::vector<std::uint32_t> open{from};
     while (!open.empty()) {
       const std::uint32_t function = open.back();
       open.pop_back();
-      for (const std::string_view name : callees(module_.functions[function])) {
-        const std::optional<std::uint32_t> callee = find_body(module_, name);
-        if (!callee || std::find(found.begin(), found.end(), *callee) != found.end()) continue;
-        found.push_back(*callee);
-        open.push_back(*callee);
+      for (const ptx::Instr& instr : module_.functions[function].instrs) {
+        if (instr.form != ptx::Form::Call) continue;
+        for (const std::uint32_t callee : possible_callees(module_.functions[function], instr)) {
+          if (std::find(found.begin(), found.end(), callee) != found.end()) continue;
+          found.push_back(callee);
+          open.push_back(callee);
+        }
       }
     }
     return found;
@@ -137,8 +154,36 @@ void Decoder::find_reachable(std::uint32_t entry) {
   }
   for (const std::uint32_t function : reachable_) {
     const std::vector<std::uint32_t> below = closure(function);
-    is_recursive_[function] = std::find(below.begin(), below.end(), function) != below.end();
+    layout_.functions[function].is_recursive = std::find(below.begin(), below.end(), function) != below.end();
   }
+}
+
+// The functions that a call may reach, as far as they have a body here.
+std::vector<std::uint32_t> Decoder::possible_callees(const ptx::Function& function, const ptx::Instr& call) const {
+  const Operand& target = called(call);
+  if (target.kind == Operand::Kind::Function) {
+    const std::optional<std::uint32_t> callee = find_body(module_, target.symbol);
+    return callee ? std::vector<std::uint32_t>{*callee} : std::vector<std::uint32_t>{};
+  }
+  const Operand& label = call.operands.back();
+  if (label.kind != Operand::Kind::Label) return taken_;
+  const std::size_t next = function.labels[label.label].statement + std::size_t{1};
+  if (next >= function.body.size() || function.body[next].kind != ptx::Statement::Kind::CallTargets) return taken_;
+  const std::string_view text = function.texts[function.body[next].index];
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t callee : taken_) {
+    const std::string& name = module_.functions[callee].name;
+    const auto is_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+    };
+    for (std::size_t at = text.find(name, text.find(' ')); at != text.npos; at = text.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if (is_word(text[at - 1]) || (end < text.size() && is_word(text[end]))) continue;
+      out.push_back(callee);
+      break;
+    }
+  }
+  return out;
 }
 
 void Decoder::lay_out_variables(std::uint32_t entry) {
@@ -158,19 +203,37 @@ void Decoder::lay_out_variables(std::uint32_t entry) {
   for (ptx::VarId id = 0; id < module_.variables.size(); ++id) {
     if (!is_local_scope[id]) place_variable(id);
   }
-  for (const std::uint32_t index : reachable_) {
-    const ptx::Function& function = module_.functions[index];
-    if (index != entry) {
-      for (const ptx::VarId id : function.parameters) place_variable(id);
-      for (const ptx::VarId id : function.results) place_variable(id);
-    }
-    for (const ptx::Statement& statement : function.body) {
-      if (statement.kind == ptx::Statement::Kind::Variable) place_variable(statement.index);
-    }
-  }
+  for (const std::uint32_t index : reachable_) place_variables_of(index, index == entry);
   place_dynamic_shared();
   displace_unresolved();
   fill_images();
+}
+
+void Decoder::place_variables_of(std::uint32_t index, bool is_entry) {
+  const ptx::Function& function = module_.functions[index];
+  FunctionPlace& owned = layout_.functions[index];
+  owned.params.begin = layout_.call_param_bytes;
+  owned.locals.begin = owned.is_recursive ? 0 : layout_.local_bytes;
+  std::uint64_t frame = 0;
+  if (!is_entry) {
+    for (const ptx::VarId id : function.parameters) place_variable(id);
+    for (const ptx::VarId id : function.results) place_variable(id);
+  }
+  for (const ptx::Statement& statement : function.body) {
+    if (statement.kind != ptx::Statement::Kind::Variable) continue;
+    const ptx::Variable& variable = module_.variables[statement.index];
+    if (!owned.is_recursive || variable.space != Space::local) {
+      place_variable(statement.index);
+      continue;
+    }
+    const std::uint64_t at = aligned(frame, alignment_of(variable));
+    if (alignment_of(variable) > kFrameAlignment || variable.size > kMaxPlaced || at + variable.size > kMaxPlaced)
+      continue;
+    layout_.variables[statement.index] = {Space::local, at, true, true};
+    frame = at + variable.size;
+  }
+  owned.params.end = layout_.call_param_bytes;
+  owned.locals.end = owned.is_recursive ? static_cast<std::uint32_t>(frame) : layout_.local_bytes;
 }
 
 void Decoder::place_variable(ptx::VarId id) {
@@ -245,11 +308,21 @@ const VariablePlace* Decoder::place_of(std::string_view symbol) const {
   return defined != nullptr ? defined : declared;
 }
 
-// An image with an address that nothing here fixes (of a function, of a variable without a place) would be wrong: its
+std::optional<std::uint64_t> Decoder::address_of(const ptx::Variable::Relocation& relocation) const {
+  if (const VariablePlace* const place = place_of(relocation.symbol)) {
+    if (place->is_in_frame) return std::nullopt;
+    return place->address + (relocation.is_generic ? window(place->space) : 0);
+  }
+  const std::optional<std::uint32_t> function = find_body(module_, relocation.symbol);
+  if (!function || module_.functions[*function].is_entry) return std::nullopt;
+  return kFunctions + *function * kFunctionStep;
+}
+
+// An image with an address that nothing here fixes (of a kernel, of a variable without a place) would be wrong: its
 // variable loses its place, and so does whatever holds its address.
 void Decoder::displace_unresolved() {
   const auto has_target = [&](const ptx::Variable::Relocation& relocation) {
-    return place_of(relocation.symbol) != nullptr;
+    return address_of(relocation).has_value();
   };
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
@@ -268,10 +341,9 @@ void Decoder::fill_images() {
   const auto fill = [&](const ptx::Variable& variable, std::byte* image) {
     std::copy_n(variable.initial.begin(), std::min<std::size_t>(variable.initial.size(), variable.size), image);
     for (const ptx::Variable::Relocation& relocation : variable.relocations) {
-      const VariablePlace* const place = place_of(relocation.symbol);
-      if (place == nullptr || relocation.offset >= variable.size) continue;
-      std::uint64_t address = place->address + static_cast<std::uint64_t>(relocation.addend);
-      if (relocation.is_generic) address += window(place->space);
+      const std::optional<std::uint64_t> base = address_of(relocation);
+      if (!base || relocation.offset >= variable.size) continue;
+      std::uint64_t address = *base + static_cast<std::uint64_t>(relocation.addend);
       if (relocation.mask != 0) address = (address & relocation.mask) >> std::countr_zero(relocation.mask);
       const std::uint64_t room = variable.size - relocation.offset;
       std::memcpy(image + relocation.offset, &address, std::min<std::uint64_t>(room, ptx::byte_size(variable.type)));
@@ -297,8 +369,22 @@ void Decoder::lay_out_registers(std::uint32_t index, const Decoder* after) {
   Packing packing;
   std::vector<Slot> slots;
   if (after != nullptr) {
-    packing = pack_registers(function, after->touches_[index], label_instrs_[index]);
-    for (const std::uint32_t width : packing.widths) slots.push_back(new_slot(width));
+    std::vector<Touches> known = after->touches_[index];
+    // Parameters and results that are registers are there before the first instruction and after the last.
+    for (const std::vector<ptx::VarId>* ids : {&function.parameters, &function.results}) {
+      for (const ptx::VarId id : *ids) {
+        const ptx::Variable& variable = module_.variables[id];
+        if (variable.space == Space::reg && !known.empty()) known[0].held.push_back(variable.reg);
+      }
+    }
+    packing = pack_registers(function, known, label_instrs_[index]);
+    std::vector<FunctionPlace::Register>& owned = layout_.functions[index].registers;
+    for (const std::uint32_t width : packing.widths) {
+      slots.push_back(new_slot(width));
+      for (std::uint32_t plane = 0; plane < width; plane += 8) {
+        owned.push_back({slots.back() + plane * kLanes, static_cast<std::uint8_t>(std::min(width, 8u))});
+      }
+    }
     for (const Touches& touches : after->touches_[index]) {
       for (const ptx::RegId reg : touches.held) {
         is_held_[index].resize(function.registers.size());
@@ -328,6 +414,28 @@ void Decoder::def(ptx::RegId reg) {
   Touches& touches = touches_[function_][instr_];
   if (function().instrs[instr_].guard) touches.uses.push_back(reg);
   touches.defs.push_back(reg);
+}
+
+Layout Decoder::take_layout() {
+  for (const std::uint32_t index : reachable_) {
+    FunctionPlace& place = layout_.functions[index];
+    const ptx::Function& function = module_.functions[index];
+    for (std::uint32_t reg = 0; reg < function.registers.size(); ++reg) {
+      const bool is_used = function.registers[reg].type == ptx::Type::pred && regs_[index][reg] != kNoPred;
+      if (is_used) place.preds.push_back(regs_[index][reg]);
+    }
+    for (const auto& address : place.frame_addresses) place.registers.push_back(address.reg);
+  }
+  return std::move(layout_);
+}
+
+Slot Decoder::frame_address(std::uint64_t offset, unsigned width) {
+  const auto [it, is_new] = frame_addresses_.try_emplace({function_, offset, width}, 0);
+  if (is_new) {
+    it->second = new_slot(width);
+    layout_.functions[function_].frame_addresses.push_back({{it->second, static_cast<std::uint8_t>(width)}, offset});
+  }
+  return it->second;
 }
 
 Slot Decoder::new_slot(unsigned width) {
@@ -411,11 +519,19 @@ Slot Decoder::source(const Operand& operand, ptx::Type type) {
         unmodelled("the address of a variable without a place");
         return 0;
       }
+      if (place.is_in_frame) {
+        return frame_address(place.address + static_cast<std::uint64_t>(operand.integer), bytes);
+      }
       return constant(place.address + static_cast<std::uint64_t>(operand.integer), bytes, place.space == Space::shared);
     }
-    case Operand::Kind::Function:
-      unmodelled("the address of a function");
-      return 0;
+    case Operand::Kind::Function: {
+      const std::optional<std::uint32_t> function = find_body(module_, operand.symbol);
+      if (!function || module_.functions[*function].is_entry) {
+        unmodelled("the address of a kernel, or of a function that has no body in this module");
+        return 0;
+      }
+      return constant(kFunctions + *function * kFunctionStep, bytes);
+    }
     default:
       break;
   }
@@ -451,6 +567,9 @@ DecodeContext::Address Decoder::address(const Operand& operand, bool to_generic)
   if (operand.kind == Operand::Kind::Address && operand.base == Operand::Base::Variable) {
     const VariablePlace& place = layout_.variables[operand.variable];
     if (!place.is_placed) unmodelled("the address of a variable without a place");
+    if (place.is_in_frame) {
+      return {frame_address(place.address, 8), 8, offset + (to_generic ? window(place.space) : 0)};
+    }
     base = place.address + (to_generic ? window(place.space) : 0);
     is_shared = place.space == Space::shared;
   } else if (operand.kind != Operand::Kind::Address) {
@@ -523,72 +642,98 @@ std::uint32_t Decoder::branch_table(ptx::LabelId targets) {
   return static_cast<std::uint32_t>(layout_.branch_tables.size() - 1);
 }
 
-// Where a call's argument or result lies in the lane's call-parameter area.
-std::optional<std::uint32_t> Decoder::call_parameter(const Operand& operand, std::uint32_t& size) {
-  if (operand.kind != Operand::Kind::Variable) {
-    unmodelled("a call whose arguments are not `.param` variables");
-    return std::nullopt;
+// Where a call finds or leaves one of the values that it passes; empty when it is neither a register nor `.param`.
+std::optional<PassedAt> Decoder::passed(const Operand& operand, const ptx::Variable& formal, bool is_result) {
+  if (operand.kind == Operand::Kind::Variable) {
+    const VariablePlace& place = layout_.variables[operand.variable];
+    if (place.space != Space::param || place.address < kCallParams || !place.is_placed) return std::nullopt;
+    return PassedAt{static_cast<std::uint32_t>(place.address - kCallParams), 0};
   }
-  const VariablePlace& place = layout_.variables[operand.variable];
-  if (place.space != Space::param || place.address < kCallParams || !place.is_placed) {
-    unmodelled("a call that passes this variable");
-    return std::nullopt;
-  }
-  size = static_cast<std::uint32_t>(module_.variables[operand.variable].size);
-  return static_cast<std::uint32_t>(place.address - kCallParams);
+  const unsigned bytes = storage_width(formal.type);
+  if (operand.kind == Operand::Kind::Vector || bytes > 8 || !formal.dimensions.empty()) return std::nullopt;
+  const unsigned own = width(operand);
+  return PassedAt{is_result ? dest(operand) : source(operand, formal.type), own != 0 ? own : bytes};
 }
 
-std::optional<std::uint32_t> Decoder::call_site(const ptx::Instr& instr) {
-  std::optional<std::uint32_t> callee;
-  const Operand *results = nullptr, *arguments = nullptr;
-  for (const Operand& operand : instr.operands) {
-    if (operand.kind == Operand::Kind::List) (callee ? arguments : results) = &operand;
-    if (operand.kind != Operand::Kind::Function) continue;
-    callee = find_body(module_, operand.symbol);
-    if (!callee) {
-      unmodelled("a call of `" + std::string(operand.symbol) + "`, which has no body in this module");
-      return std::nullopt;
-    }
+// The same in the function that is called.
+std::optional<PassedAt> Decoder::formal_place(std::uint32_t function, const ptx::Variable& formal,
+                                              ptx::VarId id) const {
+  if (formal.space == Space::reg) {
+    const unsigned bytes = storage_width(formal.type);
+    if (bytes > 8 || !formal.dimensions.empty() || formal.type == ptx::Type::pred) return std::nullopt;
+    return PassedAt{regs_[function][formal.reg], bytes};
   }
-  if (!callee) {
-    unmodelled("a call through a register");
-    return std::nullopt;
-  }
-  if (is_recursive_[*callee]) {
-    unmodelled("a call of `" + module_.functions[*callee].name + "`, which calls itself");
-    return std::nullopt;
-  }
-  const ptx::Function& function = module_.functions[*callee];
-  CallSite site;
-  site.function = *callee;
-  site.target = layout_.functions[*callee].first;
-  const auto copy_all = [&](const Operand* actual, const std::vector<ptx::VarId>& formal, std::vector<ParamCopy>& out,
-                            bool into_callee) {
-    const std::size_t count = actual == nullptr ? 0 : actual->elements.size();
-    if (count != formal.size()) {
-      unmodelled("a call with " + std::to_string(count) + " of " + std::to_string(formal.size()) + " parameters");
-      return false;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint32_t size = 0;
-      const std::optional<std::uint32_t> mine = call_parameter(actual->elements[i], size);
-      const VariablePlace& theirs = layout_.variables[formal[i]];
-      if (!mine) return false;
-      if (theirs.space != Space::param || module_.variables[formal[i]].size != size) {
-        unmodelled("a call whose parameters are registers or differ in size");
-        return false;
-      }
-      const auto other = static_cast<std::uint32_t>(theirs.address - kCallParams);
-      out.push_back(into_callee ? ParamCopy{*mine, other, size} : ParamCopy{other, *mine, size});
-    }
-    return true;
+  const VariablePlace& place = layout_.variables[id];
+  if (place.space != Space::param || !place.is_placed) return std::nullopt;
+  return PassedAt{static_cast<std::uint32_t>(place.address - kCallParams), 0};
+}
+
+std::optional<std::uint32_t> Decoder::add_call(const ptx::Instr& instr, std::uint32_t callee) {
+  const ptx::Function& function = module_.functions[callee];
+  const bool has_results = &called(instr) != &instr.operands[0];
+  const std::size_t after = has_results ? 2 : 1;
+  const bool has_arguments = after < instr.operands.size() && instr.operands[after].kind == Operand::Kind::List;
+  const auto elements = [&](bool is_there, std::size_t at) {
+    return is_there ? std::span<const Operand>(instr.operands[at].elements) : std::span<const Operand>();
   };
-  if (!copy_all(arguments, function.parameters, site.arguments, true)) return std::nullopt;
-  if (!copy_all(results, function.results, site.results, false)) return std::nullopt;
+  const std::span<const Operand> results = elements(has_results, 0), arguments = elements(has_arguments, after);
+  // Of another signature: a call through a register does not reach it.
+  if (results.size() != function.results.size() || arguments.size() != function.parameters.size()) return std::nullopt;
+  CallSite site;
+  site.function = callee;
+  site.target = layout_.functions[callee].first;
+  bool has_same_sizes = true;
+  const auto pass_all = [&](std::span<const Operand> actual, const std::vector<ptx::VarId>& formal, bool is_result,
+                            std::vector<Passed>& out) {
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      const ptx::Variable& variable = module_.variables[formal[i]];
+      const auto size = variable.space == Space::reg ? ptx::byte_size(variable.type) : variable.size;
+      if (actual[i].kind == Operand::Kind::Variable) {
+        has_same_sizes = has_same_sizes && module_.variables[actual[i].variable].size == size;
+      }
+      const std::optional<PassedAt> here = passed(actual[i], variable, is_result);
+      const std::optional<PassedAt> there = formal_place(callee, variable, formal[i]);
+      if (!here || !there) return unmodelled("a call that passes vectors, or parameters without a place");
+      out.push_back({is_result ? *there : *here, is_result ? *here : *there, static_cast<std::uint32_t>(size)});
+    }
+  };
+  pass_all(arguments, function.parameters, false, site.arguments);
+  pass_all(results, function.results, true, site.results);
+  if (!has_same_sizes) return std::nullopt;
+  if (layout_.functions[callee].is_recursive && !is_held_[callee].empty()) {
+    unmodelled("a function that calls itself while `wgmma` may own its registers");
+  }
   const auto index = static_cast<std::uint32_t>(&instr - this->function().instrs.data());
   site.next = layout_.functions[function_].first + index + 1;
   layout_.calls.push_back(std::move(site));
   return static_cast<std::uint32_t>(layout_.calls.size() - 1);
+}
+
+std::optional<std::uint32_t> Decoder::call_site(const ptx::Instr& instr) {
+  const Operand& target = called(instr);
+  if (target.kind != Operand::Kind::Function) return std::nullopt;
+  const std::optional<std::uint32_t> callee = find_body(module_, target.symbol);
+  if (!callee) {
+    unmodelled("a call of `" + std::string(target.symbol) + "`, which has no body in this module");
+    return std::nullopt;
+  }
+  const std::optional<std::uint32_t> site = add_call(instr, *callee);
+  if (!site) unmodelled("a call whose parameters differ from the function's");
+  return site;
+}
+
+std::uint32_t Decoder::indirect_call(const ptx::Instr& instr, Slot& address, unsigned& bytes) {
+  const Operand& target = called(instr);
+  address = source(target, ptx::Type::u64);
+  bytes = width(target);
+  IndirectCall call;
+  for (const std::uint32_t callee : possible_callees(function(), instr)) {
+    if (const std::optional<std::uint32_t> site = add_call(instr, callee)) {
+      call.sites.emplace_back(kFunctions + callee * kFunctionStep, *site);
+    }
+  }
+  layout_.indirect_calls.push_back(std::move(call));
+  return static_cast<std::uint32_t>(layout_.indirect_calls.size() - 1);
 }
 
 }  // namespace plumb::machine

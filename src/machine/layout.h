@@ -25,7 +25,7 @@ class Decoder final : public DecodeContext {
   const std::vector<std::uint32_t>& reachable() const { return reachable_; }
   void enter_function(std::uint32_t function) { function_ = function; }
   void enter_instr(std::uint32_t instr) { instr_ = instr; }
-  Layout take_layout() { return std::move(layout_); }
+  Layout take_layout();
   PredSlot pred_slot(ptx::RegId reg);
   // Why the instruction since the last call is not modelled; empty when nothing was said.
   std::string take_reason() { return std::exchange(reason_, {}); }
@@ -46,6 +46,7 @@ class Decoder final : public DecodeContext {
   std::uint32_t target(ptx::LabelId label) override;
   std::uint32_t branch_table(ptx::LabelId targets) override;
   std::optional<std::uint32_t> call_site(const ptx::Instr& instr) override;
+  std::uint32_t indirect_call(const ptx::Instr& instr, Slot& address, unsigned& bytes) override;
   const ptx::Module& module() const override { return module_; }
   const ptx::Function& function() const override { return module_.functions[function_]; }
   void unmodelled(std::string reason) override;
@@ -54,6 +55,8 @@ class Decoder final : public DecodeContext {
   void find_reachable(std::uint32_t entry);
   void lay_out_variables(std::uint32_t entry);
   void place_variable(ptx::VarId id);
+  // Variables of a function that are not the entry's parameters.
+  void place_variables_of(std::uint32_t function, bool is_entry);
   void place_dynamic_shared();
   // Of the module's variable of that name; null where it has no place.
   const VariablePlace* place_of(std::string_view symbol) const;
@@ -65,12 +68,21 @@ class Decoder final : public DecodeContext {
   Slot new_slot(unsigned width);
   Slot constant(std::uint64_t value, unsigned width, bool is_shared_address = false);
   std::optional<std::uint64_t> literal(const ptx::Operand& operand, ptx::Type type);
-  std::optional<std::uint32_t> call_parameter(const ptx::Operand& operand, std::uint32_t& size);
+  // The register that holds the address of a place in the frame of the current function.
+  Slot frame_address(std::uint64_t offset, unsigned width);
+  // What an initial value takes for a name; none: nothing here fixes it.
+  std::optional<std::uint64_t> address_of(const ptx::Variable::Relocation& relocation) const;
+  std::optional<PassedAt> passed(const ptx::Operand& operand, const ptx::Variable& formal, bool is_result);
+  std::optional<PassedAt> formal_place(std::uint32_t function, const ptx::Variable& formal, ptx::VarId id) const;
+  // The call of one function; none: it does not go with what the instruction passes.
+  std::optional<std::uint32_t> add_call(const ptx::Instr& instr, std::uint32_t callee);
+  std::vector<std::uint32_t> possible_callees(const ptx::Function& function, const ptx::Instr& call) const;
 
   const ptx::Module& module_;
   Layout layout_;
   std::vector<std::uint32_t> reachable_;
-  std::vector<bool> is_recursive_;                        // by function
+  std::vector<std::uint32_t> taken_;  // functions whose address is taken
+  std::map<std::tuple<std::uint32_t, std::uint64_t, unsigned>, Slot> frame_addresses_;  // function, offset, width
   std::vector<std::vector<std::uint32_t>> regs_;          // by function and RegId: Slot or PredSlot
   std::vector<std::vector<std::uint32_t>> label_instrs_;  // by function and LabelId: instruction that follows
   std::map<std::tuple<std::uint64_t, unsigned, bool>, Slot> constants_;

@@ -61,12 +61,15 @@ class DecodeContext {
   virtual void hold(const ptx::Operand& operand) = 0;
   // Operations that control goes to.
   virtual std::uint32_t target(ptx::LabelId label) = 0;
-  virtual std::uint32_t branch_table(ptx::LabelId targets) = 0;                 // into Layout::branch_tables
-  virtual std::optional<std::uint32_t> call_site(const ptx::Instr& instr) = 0;  // into Layout::calls; none: unmodelled
+  virtual std::uint32_t branch_table(ptx::LabelId targets) = 0;  // into Layout::branch_tables
+  // Into Layout::calls; none: unmodelled, or a call through a register.
+  virtual std::optional<std::uint32_t> call_site(const ptx::Instr& instr) = 0;
   virtual const ptx::Module& module() const = 0;
   virtual const ptx::Function& function() const = 0;
   // Why `select` returns null; shown when the instruction is reached.
   virtual void unmodelled(std::string reason) = 0;
+  // A call through a register: into Layout::indirect_calls, and the register of the function's address with its bytes.
+  virtual std::uint32_t indirect_call(const ptx::Instr& instr, Slot& address, unsigned& bytes) = 0;
 
   // The common shapes: d, a[, b[, c]] of one type, the instruction's first unless given.
   template <class D>

@@ -145,7 +145,7 @@ TEST(Observer, HearsEverythingInOrder) {
 TEST(Forms, EachHasAMeaningOrAReason) {
   for (const ptx::FormSpec& form : ptx::forms()) EXPECT_FALSE(form.name.empty());
   EXPECT_TRUE(unmodelled_reason(ptx::Form::AddInt).empty());
-  EXPECT_EQ(unmodelled_reason(ptx::Form::Brkpt), "debugger breakpoints");
+  EXPECT_EQ(unmodelled_reason(ptx::Form::Tex), "textures");
 }
 
 TEST(Codes, AreListedOnceWithTheirFolder) {

@@ -58,7 +58,6 @@ WarpRun<D>::WarpRun(Cta<D>& cta, const Decoded<D>& program, D& dom, std::uint32_
   }
   this->dom_ = &dom;
   this->lists_ = layout.lists.data();
-  return_site_.resize(layout.functions.size());
   // Nothing ever writes a constant, so that it is laid down once for all blocks that this object runs.
   for (const ConstantSlot& constant : layout.constants) {
     const std::uint64_t value = constant.value + (constant.is_shared_address ? cta.shared_base() : 0);
@@ -87,7 +86,10 @@ void WarpRun<D>::start(std::uint32_t exists) {
     this->write_pred(layout.explicit_cluster, is_explicit ? kFullMask : 0);
   }
   set_specials();
-  local_.reset(std::size_t{layout.local_bytes} * kLanes);
+  local_stride_ = layout.local_bytes;
+  stack_.fill(layout.local_bytes);
+  for (std::vector<Call>& calls : calls_) calls.clear();
+  local_.reset(local_stride_ * kLanes);
   call_params_.reset(std::size_t{layout.call_param_bytes} * kLanes);
   splits_.clear();
   copies_.clear(), open_copies_.clear(), groups_.clear();
@@ -344,55 +346,6 @@ void WarpRun<D>::jump(std::uint32_t lanes, std::uint32_t target) {
   split.pc = target, split.mask = lanes, split.depth = depth_, split.stamp = ++clock_;
   splits_.push_back(split);
   active_ &= ~lanes;
-  is_interrupted_ = true;
-}
-
-template <class D>
-void WarpRun<D>::call(std::uint32_t site_index) {
-  const CallSite& site = layout().calls[site_index];
-  auto& sites = return_site_[site.function];
-  for_lanes(this->mask_, [&](unsigned lane) {
-    sites[lane] = site_index;
-    for (const ParamCopy& copy : site.arguments) {
-      const std::size_t base = std::size_t{lane} * layout().call_param_bytes;
-      std::memcpy(call_params_.bytes() + base + copy.to, call_params_.bytes() + base + copy.from, copy.size);
-      if constexpr (D::kHasTags) {
-        std::copy_n(call_params_.tags() + base + copy.from, copy.size, call_params_.tags() + base + copy.to);
-      }
-    }
-  });
-  Split<D> split;
-  split.pc = site.target, split.mask = this->mask_, split.depth = depth_ + 1, split.stamp = ++clock_;
-  splits_.push_back(split);
-  active_ &= ~this->mask_;
-  is_interrupted_ = true;
-}
-
-template <class D>
-void WarpRun<D>::ret(std::uint32_t function) {
-  if (program_.module->functions[function].is_entry) return exit_lanes();
-  const auto& sites = return_site_[function];
-  std::uint32_t left = this->mask_;
-  while (left != 0) {
-    const std::uint32_t site_index = sites[static_cast<unsigned>(std::countr_zero(left))];
-    const CallSite& site = layout().calls[site_index];
-    Split<D> split;
-    split.pc = site.next, split.depth = depth_ == 0 ? 0 : depth_ - 1, split.stamp = ++clock_;
-    for_lanes(left, [&](unsigned lane) {
-      if (sites[lane] != site_index) return;
-      split.mask |= 1u << lane;
-      for (const ParamCopy& copy : site.results) {
-        const std::size_t base = std::size_t{lane} * layout().call_param_bytes;
-        std::memcpy(call_params_.bytes() + base + copy.to, call_params_.bytes() + base + copy.from, copy.size);
-        if constexpr (D::kHasTags) {
-          std::copy_n(call_params_.tags() + base + copy.from, copy.size, call_params_.tags() + base + copy.to);
-        }
-      }
-    });
-    splits_.push_back(split);
-    left &= ~split.mask;
-  }
-  active_ &= ~this->mask_;
   is_interrupted_ = true;
 }
 

@@ -41,6 +41,9 @@ template <class D>
 class WarpRun;
 
 inline constexpr unsigned kMaxAccess = 32;  // bytes of one lane's access
+// Of each lane: calls that have not returned, and bytes of local memory for frames and `alloca`.
+inline constexpr std::size_t kMaxCalls = 512;
+inline constexpr std::uint64_t kMaxStack = 1 << 16;
 
 // Bytes and, in domains with tags, their tags. Not cleared: loads of a whole warp have many.
 struct TaggedBytes {
@@ -173,8 +176,17 @@ class WarpRun : public Warp<D> {
   std::uint32_t active() const { return active_; }
   void jump(std::uint32_t target);                       // the lanes of mask()
   void jump(std::uint32_t lanes, std::uint32_t target);  // some of them
-  void call(std::uint32_t site);
+  void call(std::uint32_t site) { call(site, this->mask_); }
+  void call(std::uint32_t site, std::uint32_t lanes);  // some of those of mask()
   void ret(std::uint32_t function);
+  // Where a lane's local memory ends, and what is added to it there; false after a finding.
+  std::uint64_t stack_end(unsigned lane) const { return stack_[lane]; }
+  bool push_stack(unsigned lane, std::uint64_t size, std::uint64_t alignment, std::uint64_t& begin);
+  void pop_stack(unsigned lane, std::uint64_t end) { stack_[lane] = end; }
+  // Where the stack of the function that runs starts, its frame included.
+  std::uint64_t stack_start(unsigned lane) const {
+    return calls_[lane].empty() ? layout().local_bytes : calls_[lane].back().stack;
+  }
   void exit_lanes();
   // Waits until the live lanes of `member` stand at this instruction. True: mask() holds all of them. False: the step
   // does nothing, it will be stepped again.
@@ -239,11 +251,11 @@ class WarpRun : public Warp<D> {
   domain::Buffer* global(std::uint64_t address, std::uint64_t size);  // null: none holds it
   void report_bounds(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
   void report_alignment(ptx::Space space, std::uint64_t address, unsigned size, unsigned lane, const char* verb);
-  std::byte* local_bytes(unsigned lane) { return local_.bytes() + std::size_t{lane} * layout().local_bytes; }
+  std::byte* local_bytes(unsigned lane) { return local_.bytes() + std::size_t{lane} * local_stride_; }
   // Every tag that a register or local memory may hold, and more: those of registers without any are stale.
   std::span<const Tag> register_tags() const { return tag_storage_; }
   std::span<const Tag> all_local_tags() { return {local_.tags(), local_.size()}; }
-  Tag* local_tags(unsigned lane) { return local_.tags() + std::size_t{lane} * layout().local_bytes; }
+  Tag* local_tags(unsigned lane) { return local_.tags() + std::size_t{lane} * local_stride_; }
   // `value_key`: as Access::value_key.
   void observe(AccessKind kind, ptx::Space space, const Op<D>& op, std::uint32_t mask, unsigned size,
                const std::uint64_t* address, const std::uint64_t* value_key = nullptr);
@@ -297,6 +309,37 @@ class WarpRun : public Warp<D> {
   void set_specials();
   bool raw_local(std::uint64_t address, unsigned size, unsigned lane, ptx::Space space, std::byte*& bytes, Tag*& tags);
 
+  // -- Calls. A lane keeps for each call under way where it returns to, where its stack ended, and, of a function that
+  // may be under way already, all that this earlier run owns.
+  struct Bytes {
+    std::vector<std::byte> bytes;
+    std::vector<Tag> tags;
+    void clear() { bytes.clear(), tags.clear(); }
+    void push(const Word& word, unsigned width);
+    void push(const std::byte* from, const Tag* from_tags, std::size_t size);
+    Word word(std::size_t at, unsigned width) const;
+  };
+  struct Call {
+    std::uint32_t site = 0;
+    std::uint64_t stack = 0;
+    Bytes kept;
+    std::vector<typename Warp<D>::KeptPred> preds;
+  };
+  // What is passed from its places into `in_transit_` and from there to its places, for the lanes of mask().
+  void collect(const std::vector<Passed>& passed);
+  void deliver(const std::vector<Passed>& passed);
+  void keep(const FunctionPlace& function);
+  void restore(const FunctionPlace& function);
+  void forget_run(const FunctionPlace& function);
+  bool enter_frame(const FunctionPlace& function);
+  std::byte* call_param_bytes(unsigned lane) {
+    return call_params_.bytes() + std::size_t{lane} * layout().call_param_bytes;
+  }
+  Tag* call_param_tags(unsigned lane) {
+    if constexpr (D::kHasTags) return call_params_.tags() + std::size_t{lane} * layout().call_param_bytes;
+    return nullptr;
+  }
+
   Cta<D>& cta_;
   const Decoded<D>& program_;
   std::uint32_t index_;
@@ -307,8 +350,6 @@ class WarpRun : public Warp<D> {
   std::vector<PredState> pred_state_storage_;
   std::vector<typename D::Bool> bool_storage_;
   Store<D> local_, call_params_;
-  std::vector<std::array<std::uint32_t, kLanes>> return_site_;  // by function
-
   std::vector<Split<D>> splits_;  // all but the one that runs
   const Op<D>* current_ = nullptr;
   std::uint32_t pc_ = 0, next_ = 0, active_ = 0, depth_ = 0, limit_ = 0;
@@ -326,6 +367,11 @@ class WarpRun : public Warp<D> {
   std::uint32_t first_copy_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> open_copies_;
   std::vector<AsyncGroup> groups_;
+
+  std::size_t local_stride_ = 0;  // bytes of a lane in `local_`: what its stack has needed so far
+  std::array<std::uint64_t, kLanes> stack_{};
+  std::array<std::vector<Call>, kLanes> calls_;
+  std::array<Bytes, kLanes> in_transit_;
 };
 
 // In a cluster, shared::cluster addresses have the CTA's rank above the offset; a CTA's own addresses, too.
@@ -353,6 +399,8 @@ class Cta {
   D& dom() { return dom_; }
   std::uint8_t* executed();
   std::uint64_t next_copy_id() { return copy_id_++; }
+  // A clock that goes on with every look at it.
+  std::uint64_t next_time() { return time_ += kTick; }
   // Registers (of each thread of a warp) that warps gave up by setmaxnreg and none has taken.
   std::uint32_t& free_registers() { return free_registers_; }
   WarpRun<D>* warp(std::uint32_t index) { return warps_[index].get(); }
@@ -401,8 +449,10 @@ class Cta {
   std::map<std::uint32_t, Mbarrier> mbarriers_;  // by offset in shared memory
   std::unique_ptr<Observer> observer_;
   Dim3 block_index_;
+  static constexpr std::uint64_t kTick = 32;
   std::uint64_t copy_id_ = 0;
   std::uint32_t free_registers_ = 0;
+  std::uint64_t time_ = 0;
 };
 
 }  // namespace plumb::machine

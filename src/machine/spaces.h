@@ -17,6 +17,9 @@ inline constexpr std::uint64_t kSharedWindow = 0x0000'7e00'0000'0000;
 inline constexpr std::uint64_t kLocalWindow = 0x0000'7e01'0000'0000;
 inline constexpr std::uint64_t kConstWindow = 0x0000'7e02'0000'0000;
 inline constexpr std::uint64_t kParamWindow = 0x0000'7e03'0000'0000;
+// A function's address is its index in the module, in steps of kFunctionStep, from here on. No access reaches it.
+inline constexpr std::uint64_t kFunctions = 0x0000'7c00'0000'0000;
+inline constexpr std::uint64_t kFunctionStep = 256;
 // Variables of the module's .global space live here, apart from the launch's buffers.
 inline constexpr std::uint64_t kModuleGlobals = 0x0000'7d00'0000'0000;
 // In the param space, parameters of device functions and calls start here; the entry's start at 0.

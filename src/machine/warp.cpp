@@ -246,6 +246,60 @@ void Warp<D>::settle_pred(PredSlot slot) {
   }
 }
 
+template <class D>
+typename Warp<D>::KeptPred Warp<D>::kept_pred(PredSlot slot, unsigned lane) const {
+  if constexpr (D::kHasTags) {
+    if (pred_states_[slot] == PredState::Mixed) {
+      return {pred_bools_[slot * kLanes + lane], (pred_undefined_[slot] >> lane & 1) == 0};
+    }
+  }
+  return {dom_->boolean((preds_[slot] >> lane & 1) != 0), true};
+}
+
+template <class D>
+void Warp<D>::restore_pred(PredSlot slot, const KeptPred (&kept)[kLanes]) {
+  Bool values[kLanes] = {};
+  std::uint32_t undefined = 0;
+  for_lanes(mask_, [&](unsigned lane) {
+    values[lane] = kept[lane].is_defined ? kept[lane].value : dom_->boolean(false);
+    if (!kept[lane].is_defined) undefined |= 1u << lane;
+  });
+  write_pred(slot, values);
+  if constexpr (D::kHasTags) {
+    if (undefined == 0) return;
+    mix_pred(slot);
+    pred_undefined_[slot] |= undefined;
+  }
+}
+
+template <class D>
+void Warp<D>::forget(Slot slot, unsigned width) {
+  if constexpr (D::kHasTags) {
+    RegState& state = states_[slot >> 6];
+    if (state == RegState::Undefined) return;
+    if (is_whole()) {
+      state = RegState::Undefined;
+      return;
+    }
+    materialise(slot, width);
+    for_lanes(mask_, [&](unsigned lane) {
+      std::fill_n(tags_ + slot + lane * width, width, kUnwrittenRegister);
+      std::memset(regs_ + slot + lane * width, 0, width);
+    });
+  } else {
+    for_lanes(mask_, [&](unsigned lane) { std::memset(regs_ + slot + lane * width, 0xcd, width); });
+  }
+}
+
+template <class D>
+void Warp<D>::forget_pred(PredSlot slot) {
+  preds_[slot] &= ~mask_;
+  if constexpr (D::kHasTags) {
+    mix_pred(slot);
+    pred_undefined_[slot] |= mask_;
+  }
+}
+
 template class Warp<domain::Ieee>;
 template class Warp<domain::Field>;
 

@@ -201,6 +201,18 @@ class Warp {
   }
   void write_pred(PredSlot slot, const Bool (&values)[kLanes]);
 
+  // -- What a call keeps of a function that is called again. ---------------------------------------------------------
+  struct KeptPred {
+    Bool value{};
+    bool is_defined = true;
+  };
+  KeptPred kept_pred(PredSlot slot, unsigned lane) const;
+  // Writes the lanes of mask().
+  void restore_pred(PredSlot slot, const KeptPred (&kept)[kLanes]);
+  // The lanes of mask() were never written.
+  void forget(Slot slot, unsigned width);
+  void forget_pred(PredSlot slot);
+
  protected:
   void clear_tags(Slot slot, unsigned width);
   void settle_pred(PredSlot slot);

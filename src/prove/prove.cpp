@@ -168,7 +168,7 @@ class Prover {
         job.setup.seed = state_.outcome.seed + draw;
         job.setup.alignment = placement.alignment;
         job.setup.odd_tensor = placement.tensor;
-        job.setup.shared_start = outcome_.shapes.size() % 2 == 0 ? kSharedStart : 0;
+        job.setup.shared_start = jobs_begun_ % 2 != 0 ? kSharedStart : 0;
         job.setup.has_integer_data = has_spec_;
         job.workers = workers_;
         job.repeats_spec = state_.outcome.shapes.empty();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/exec/control.h"
 
+#include <algorithm>
+
 #include "machine/run.h"
 
 namespace plumb::machine {
@@ -39,6 +41,33 @@ void step_branch_table(Warp<D>& warp, const Op<D>& op) {
   }
 }
 
+// Each lane calls the function whose address it holds.
+template <class D>
+void step_call_indirect(Warp<D>& warp, const Op<D>& op) {
+  auto& w = run_of(warp);
+  const IndirectCall& call = w.layout().indirect_calls[op.aux];
+  for (std::uint32_t left = w.mask(); left != 0;) {
+    const auto first = static_cast<unsigned>(std::countr_zero(left));
+    std::uint64_t target = 0;
+    std::uint32_t same = 0;
+    for_lanes(left, [&](unsigned lane) {
+      const std::uint64_t address =
+          w.concrete(op.a, static_cast<unsigned>(op.imm), lane, "the called address").value_or(0);
+      if (lane == first) target = address;
+      if (address == target) same |= 1u << lane;
+    });
+    if (w.is_stopped()) return;
+    const auto site =
+        std::find_if(call.sites.begin(), call.sites.end(), [&](const auto& one) { return one.first == target; });
+    if (site == call.sites.end()) {
+      return w.fault(kCall, w.thread_name(first) + " calls what is no function with these parameters");
+    }
+    w.call(site->second, same);
+    if (w.is_stopped()) return;
+    left &= ~same;
+  }
+}
+
 }  // namespace
 
 template <class D>
@@ -63,6 +92,15 @@ StepFn<D> Meaning<ptx::Form::BrxIdx>::select(DecodeContext& ctx, const ptx::Inst
 
 template <class D>
 StepFn<D> Meaning<ptx::Form::Call>::select(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
+  const bool is_direct = std::any_of(instr.operands.begin(), instr.operands.end(), [](const ptx::Operand& operand) {
+    return operand.kind == ptx::Operand::Kind::Function;
+  });
+  if (!is_direct) {
+    unsigned bytes = 0;
+    op.aux = ctx.indirect_call(instr, op.a, bytes);
+    op.imm = bytes;
+    return &step_call_indirect<D>;
+  }
   const std::optional<std::uint32_t> site = ctx.call_site(instr);
   if (!site) return nullptr;
   op.aux = *site;
@@ -87,6 +125,15 @@ StepFn<D> Meaning<ptx::Form::Trap>::select(DecodeContext&, const ptx::Instr&, Op
   };
 }
 
+// Without a debugger it ends the launch, as on the card.
+template <class D>
+StepFn<D> Meaning<ptx::Form::Brkpt>::select(DecodeContext&, const ptx::Instr&, Op<D>&) {
+  return [](Warp<D>& w, const Op<D>&) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(w.mask()));
+    w.fault(kTrap, run_of(w).thread_name(lane) + " executes `brkpt`, and there is no debugger");
+  };
+}
+
 // Time is not modelled; others have their turn.
 template <class D>
 StepFn<D> Meaning<ptx::Form::Nanosleep>::select(DecodeContext&, const ptx::Instr&, Op<D>&) {
@@ -104,6 +151,7 @@ PLUMB_INSTANTIATE_MEANING(Call)
 PLUMB_INSTANTIATE_MEANING(Ret)
 PLUMB_INSTANTIATE_MEANING(Exit)
 PLUMB_INSTANTIATE_MEANING(Trap)
+PLUMB_INSTANTIATE_MEANING(Brkpt)
 PLUMB_INSTANTIATE_MEANING(Nanosleep)
 PLUMB_INSTANTIATE_MEANING(Pmevent)
 

@@ -114,14 +114,65 @@ void step_copy_planes(Warp<D>& w, const Op<D>& op) {
   }
 }
 
-// `mov.v4.u32 {..}, %tid`: each element from its own special register.
+// A vector: all elements are read before one is written. Op::aux: how many, Op::imm: their storage bytes.
 template <class D>
-void step_copy_four(Warp<D>& w, const Op<D>& op) {
-  for (unsigned i = 0; i < 4; ++i) {
-    Op<D> element;
-    element.d = w.listed(op, i), element.a = w.listed(op, 4 + i);
-    step_copy<D, std::uint32_t>(w, element);
+void step_copy_vector(Warp<D>& w, const Op<D>& op) {
+  const auto width = static_cast<unsigned>(op.imm);
+  domain::Word words[4][kLanes];
+  for (unsigned i = 0; i < op.aux; ++i) {
+    const Slot from = w.listed(op, op.aux + i);
+    for_lanes(w.mask(), [&](unsigned lane) { words[i][lane] = w.word(from, width, lane); });
   }
+  for (unsigned i = 0; i < op.aux; ++i) w.write_words(w.listed(op, i), width, words[i]);
+}
+
+// The special registers that count time.
+bool is_time(ptx::Special special) {
+  switch (special) {
+    case ptx::Special::clock:
+    case ptx::Special::clock_hi:
+    case ptx::Special::clock64:
+    case ptx::Special::globaltimer:
+    case ptx::Special::globaltimer_lo:
+    case ptx::Special::globaltimer_hi:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Time differs from run to run: here it only goes on, and what depends on it is no function of the inputs. Op::aux:
+// whether it is the upper half.
+template <class D, class T>
+void step_time(Warp<D>& warp, const Op<D>& op) {
+  auto& w = static_cast<WarpRun<D>&>(warp);
+  if constexpr (D::kHasTags) {
+    w.unmodelled("a clock, whose value differs from run to run");
+  } else {
+    const std::uint64_t time = w.cta().next_time() >> (op.aux != 0 ? 32 : 0);
+    write_lanes<D, T>(w, op.d, [=](unsigned) { return static_cast<T>(time); });
+  }
+}
+
+template <class D>
+StepFn<D> select_vector(DecodeContext& ctx, const ptx::Instr& instr, Op<D>& op) {
+  const Operand& to = instr.operands[0];
+  const Operand& from = instr.operands[1];
+  const ptx::Type type = instr.type();
+  const std::size_t count = instr.has(ptx::Mod::v2) ? 2 : 4;
+  const bool is_special = from.kind == Operand::Kind::Special && from.axis == ptx::kAllAxes && type == ptx::Type::u32;
+  const bool is_vector = from.kind == Operand::Kind::Vector && from.elements.size() == count;
+  if (to.elements.size() != count || !(is_special || is_vector)) return ctx.unmodelled("`mov` of this vector"), nullptr;
+  std::vector<Slot> slots;
+  for (const Operand& element : to.elements) slots.push_back(ctx.dest(element));
+  for (std::uint8_t i = 0; i < count; ++i) {
+    Operand element = from;
+    if (is_special) element.axis = i;
+    slots.push_back(ctx.source(is_special ? element : from.elements[i], type));
+  }
+  op.list = ctx.list(slots);
+  op.aux = static_cast<std::uint32_t>(count), op.imm = storage_width(type);
+  return &step_copy_vector<D>;
 }
 
 template <class D>
@@ -203,18 +254,12 @@ StepFn<D> Meaning<ptx::Form::Mov>::select(DecodeContext& ctx, const ptx::Instr& 
     return &step_copy_pred<D>;
   }
   if (instr.has(ptx::Mod::v2) || instr.has(ptx::Mod::v4)) {
-    if (from.kind != Operand::Kind::Special || from.axis != ptx::kAllAxes || instr.type() != ptx::Type::u32) {
-      return ctx.unmodelled("`mov` of a vector"), nullptr;
-    }
-    std::vector<Slot> slots;
-    for (const Operand& element : to.elements) slots.push_back(ctx.dest(element));
-    for (std::uint8_t axis = 0; axis < 4; ++axis) {
-      Operand element = from;
-      element.axis = axis;
-      slots.push_back(ctx.source(element, ptx::Type::u32));
-    }
-    op.list = ctx.list(slots);
-    return &step_copy_four<D>;
+    return select_vector(ctx, instr, op);
+  }
+  if (from.kind == Operand::Kind::Special && is_time(from.special)) {
+    op.d = ctx.dest(to);
+    op.aux = from.special == ptx::Special::clock_hi || from.special == ptx::Special::globaltimer_hi ? 1 : 0;
+    return storage_width(instr.type()) == 4 ? &step_time<D, std::uint32_t> : &step_time<D, std::uint64_t>;
   }
   if (instr.type() == ptx::Type::b128) return select_planes(ctx, instr, op);
   if (from.kind == Operand::Kind::Vector) return select_pack(ctx, instr, op, true);

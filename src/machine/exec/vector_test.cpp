@@ -125,7 +125,8 @@ std::size_t run_section(const std::vector<std::string>& lines, std::size_t at, s
 
 class Vectors : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Gpu, Vectors,
-                         testing::Values("int_arith", "logic", "compare", "float_arith", "half_arith", "convert"),
+                         testing::Values("int_arith", "logic", "compare", "float_arith", "half_arith", "convert",
+                                         "video"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 TEST_P(Vectors, AgreeWithTheMachine) {
