@@ -65,7 +65,7 @@ ValueId Worker::neg(Format f, ValueId a) {
   ValueId id;
   if (x.is(Kind::Log)) {
     const ValueId factor = neg(f, x.key_of_denominator);
-    return logarithm(f, x.aux, factor);
+    return as_result(f, logarithm(f, x.aux, factor), a, a);
   }
   if (x.is(Kind::Maximum) || x.is(Kind::Minimum) || x.is(Kind::Scaled)) {
     return mul(f, a, lift(Format::F32, ieee::bits_of(-1.0F)));
@@ -108,6 +108,15 @@ ValueId Worker::inherit(Format f, ValueId number, ValueId a, ValueId b) {
     r.valid &= v.valid;
   }
   r.set(f);
+  return id;
+}
+
+ValueId Worker::as_result(Format f, ValueId form, ValueId a, ValueId b) {
+  const ValueId id = inherit(f, form, a, b);
+  Value& v = peek(id);
+  if (v.is_broken()) return id;
+  const Value &x = peek(a), &y = peek(b);
+  for (unsigned i = 0; i < kRoundingClasses; ++i) v.counts[i] = std::max(x.counts[i], y.counts[i]);
   return id;
 }
 
@@ -164,7 +173,7 @@ ValueId Worker::mul(Format f, ValueId a, ValueId b) {
   if (((peek(a).kind | peek(b).kind) & ~kFastKinds) != 0) {
     if (peek(a).is_broken()) return a;
     if (peek(b).is_broken()) return b;
-    if (const ValueId product = special_product(f, a, b); product != kNoValue) return product;
+    if (const ValueId product = special_product(f, a, b); product != kNoValue) return as_result(f, product, a, b);
   }
   const Value &x = get(a), &y = get(b);
   Sign s = sign_of_product(x.sign(), y.sign());
@@ -211,7 +220,7 @@ ValueId Worker::div(Format f, ValueId a, ValueId b) {
   const Value& y = get(b);
   if (y.is(Kind::Root)) {
     if (equal(a, y.aux)) return inherit(f, root(f, y.aux), a, b);
-    if (equal(a, kOneId)) return inverse_root(f, b);
+    if (equal(a, kOneId)) return as_result(f, inverse_root(f, b), a, b);
   }
   const unsigned zeros = zero_lanes(y.residues);
   if ((zeros & kTopLanes) == kTopLanes) return kPoisonId;

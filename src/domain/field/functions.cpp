@@ -12,15 +12,6 @@ constexpr unsigned kTopLanes = 0x0f;
 
 double total_degree(const Value& v) { return double{v.numerator} + double{v.denominator}; }
 
-// A normal form of a + b, whatever was multiplied and divided to get it, is rounded as often as the sum.
-ValueId as_sum(Worker& w, ValueId form, ValueId a, ValueId b) {
-  Value& v = w.peek(form);
-  if (v.is_broken()) return form;
-  const Value &x = w.peek(a), &y = w.peek(b);
-  for (unsigned i = 0; i < kRoundingClasses; ++i) v.counts[i] = std::max(x.counts[i], y.counts[i]);
-  return form;
-}
-
 }  // namespace
 
 ValueId Worker::exponential(Format f, ValueId a, bool is_counted) {
@@ -28,9 +19,9 @@ ValueId Worker::exponential(Format f, ValueId a, bool is_counted) {
   if (peek(a).is(Kind::Log)) {
     const ValueId argument = peek(a).aux;
     const Residues& factor = get(peek(a).key_of_denominator).residues;
-    if (key(factor) == key(shared.modulus.one)) return as_sum(*this, inherit(f, argument, a, a), a, a);
+    if (key(factor) == key(shared.modulus.one)) return as_result(f, argument, a, a);
     if (key(factor) == key(field::neg(shared.modulus, shared.modulus.one))) {
-      return as_sum(*this, inherit(f, div(f, kOneId, argument), a, a), a, a);
+      return as_result(f, div(f, kOneId, argument), a, a);
     }
   }
   const Value& x = get(a);
@@ -114,8 +105,8 @@ ValueId Worker::log_sum(Format f, ValueId a, ValueId b) {
     // What a library's routine took out of its argument is back: it is the argument again, and not one that went
     // through exponentials.
     const auto base = log_bases.empty() ? log_bases.end() : log_bases.find(key(get(moved).residues));
-    if (base == log_bases.end()) return as_sum(*this, inherit(f, logarithm(f, moved, factor), a, b), a, b);
-    const ValueId sum = as_sum(*this, inherit(f, logarithm(f, base->second, factor), a, b), a, b);
+    if (base == log_bases.end()) return as_result(f, logarithm(f, moved, factor), a, b);
+    const ValueId sum = as_result(f, logarithm(f, base->second, factor), a, b);
     if (!peek(sum).is_broken() && (peek(base->second).flags & kHasExponential) == 0) {
       peek(sum).flags &= static_cast<std::uint8_t>(~kHasExponential);
     }
@@ -123,10 +114,10 @@ ValueId Worker::log_sum(Format f, ValueId a, ValueId b) {
   }
   const ValueId other = peek(b).key_of_denominator;
   if (equal(factor, other)) {
-    return as_sum(*this, inherit(f, logarithm(f, mul(f, argument, peek(b).aux), factor), a, b), a, b);
+    return as_result(f, logarithm(f, mul(f, argument, peek(b).aux), factor), a, b);
   }
   if (equal(factor, neg(f, other))) {
-    return as_sum(*this, inherit(f, logarithm(f, div(f, argument, peek(b).aux), factor), a, b), a, b);
+    return as_result(f, logarithm(f, div(f, argument, peek(b).aux), factor), a, b);
   }
   return kNoValue;
 }

@@ -153,6 +153,32 @@ TEST(FieldJudge, RoundingCountsFollowPaths) {
             Signature::kApproximate | Signature::kFlushed);
 }
 
+// Each of these is put together anew from what its operand was made of.
+TEST(FieldJudge, NormalFormsKeepTheRoundingsOfTheirOperands) {
+  Lab lab;
+  const auto rounded = [&](Real v) {
+    return lab.field.convert(Format::F32, Format::BF16, lab.field.convert(Format::BF16, Format::F32, v, {}), {});
+  };
+  const auto count = [&](Real v) { return lab.field.signature(v).count(RoundingClass::BF16); };
+  const Real x = lab.x(1), y = lab.x(2), square = lab.add(lab.mul(x, x), lab.c(1));
+  const Real log = rounded(lab.lg2(square)), most = rounded(lab.mul(lab.max(x, y), lab.c(3)));
+  const Real root = rounded(lab.sqrt(square)), size = rounded(lab.abs(x));
+  EXPECT_EQ(count(lab.mul(log, lab.c(0.5F))), 1);
+  EXPECT_EQ(count(lab.neg(log)), 1);
+  EXPECT_EQ(count(lab.add(log, x)), 1);
+  EXPECT_EQ(count(lab.ex2(log)), 1);
+  EXPECT_EQ(count(lab.mul(most, lab.c(0.5F))), 1);
+  EXPECT_EQ(count(lab.neg(most)), 1);
+  EXPECT_EQ(count(lab.mul(root, root)), 1);
+  EXPECT_EQ(count(lab.rcp(root)), 1);
+  EXPECT_EQ(count(lab.div(square, root)), 1);
+  EXPECT_EQ(count(lab.mul(size, size)), 1);
+  const Real inverse = rounded(lab.rsqrt(square));
+  EXPECT_EQ(count(lab.mul(inverse, inverse)), 1);
+  EXPECT_EQ(count(lab.mul(inverse, square)), 1);
+  EXPECT_EQ(count(lab.mul(lab.lg2(square), lab.c(0.5F))), 0);
+}
+
 TEST(FieldJudge, NarrowDivisionsShowUnlessTheDivisorIsKnownToBeMiddling) {
   Lab lab;
   const FloatMode narrow{.ftz = true, .approximate = true, .narrow = true};

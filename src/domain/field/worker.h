@@ -84,6 +84,9 @@ struct Worker {
   void note_atom(const Value& argument);
   // A value of its own with the rounding counts and flags of both.
   ValueId inherit(Format f, ValueId number, ValueId a, ValueId b);
+  // A normal form of an operation on a and b: whatever was multiplied and divided to get it, it is rounded as often as
+  // these.
+  ValueId as_result(Format f, ValueId form, ValueId a, ValueId b);
   ValueId copy(Format f, ValueId a);  // the same number in another format
   // f(x) for a function that is not modelled: an independent variable for each argument.
   ValueId atom(Format f, ValueId a, Purpose purpose);

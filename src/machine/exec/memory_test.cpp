@@ -132,19 +132,32 @@ TEST(Memory, ConstantsAndModuleVariablesHoldTheirInitialBytes) {
   EXPECT_EQ(ran.out[2], 0u);
 }
 
-TEST(Memory, AnImageWithTheAddressOfAFunctionIsNotRead) {
+TEST(Memory, AnImageHoldsTheAddressOfAFunctionOrAVariable) {
+  const Ran ran = run({.body = R"(
+    ld.global.u64 %rd1, [of_table];
+    ld.global.u64 %rd1, [%rd1];
+    mov.u64 %rd2, f;
+    sub.u64 %rd1, %rd1, %rd2;
+    cvt.u32.u64 %r1, %rd1;
+    ld.global.u64 %rd1, [of_other];
+    ld.global.u32 %r2, [%rd1];
+    add.u32 %r1, %r1, %r2;
+    st.global.u32 [%out], %r1;
+  )",
+                       .before = ".func f { ret; }\n.global .u64 table[2] = {f, 1};\n.global .u64 of_table[1] = "
+                                 "{table};\n.global .u64 other[1] = {3};\n.global .u64 of_other[1] = {other};\n"});
+  ASSERT_EQ(ran.message(), "");
+  EXPECT_EQ(ran.out[0], 3u);
+}
+
+TEST(Memory, AnImageWithTheAddressOfAKernelIsNotRead) {
   const std::string before =
-      ".func f { ret; }\n.global .u64 table[2] = {f, 1};\n.global .u64 of_table[1] = {table};\n"
-      ".global .u64 other[1] = {3};\n.global .u64 of_other[1] = {other};\n";
+      ".visible .entry other_kernel() { ret; }\n.global .u64 table[2] = {other_kernel, 1};\n"
+      ".global .u64 of_table[1] = {table};\n";
   for (const char* name : {"table", "of_table"}) {
     const Ran ran = run({.body = "ld.global.u64 %rd1, [" + std::string(name) + "];", .before = before});
     EXPECT_NE(ran.message().find("the address of a variable without a place"), std::string::npos) << ran.message();
   }
-  const Ran ran =
-      run({.body = "ld.global.u64 %rd1, [of_other];\nld.global.u32 %r1, [%rd1];\nst.global.u32 [%out], %r1;",
-           .before = before});
-  ASSERT_EQ(ran.message(), "");
-  EXPECT_EQ(ran.out[0], 3u);
 }
 
 TEST(Memory, DynamicSharedMemoryFollowsTheStaticVariables) {
