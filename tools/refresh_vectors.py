@@ -12,6 +12,7 @@ matrix section holds whole fragments: the words of each register of a, b and c o
 import argparse
 import ctypes
 import datetime
+import functools
 import itertools
 import pathlib
 import random
@@ -291,6 +292,13 @@ def convert():
         yield Form(f"cvt.pack.sat.{t}.s32.b32 %e, %r1, %r2, %r3;", "b32", ["i32"] * 3)
 
 
+def elements(rng, count):
+    """A selector of elements, or none, of an operand of a video instruction with two or four of them."""
+    if rng.random() < 0.3:
+        return ""
+    return (".h" if count == 2 else ".b") + "".join(str(rng.randrange(2 * count)) for _ in range(count))
+
+
 def video():
     """Every operation with all signs, parts of registers drawn at random. Not the scalar forms that merge into a part, the second
     operations min and max, saturated shifts and scaled products: there the card does not do what the text says."""
@@ -326,12 +334,7 @@ def video():
             yield form(f"vset.{t}.{cmp}.add %e, {sources}, %r3;")
     masks = {2: [".h0", ".h1", ".h10"], 4: [".b0", ".b2", ".b31", ".b210", ".b3210"]}
     for count in (2, 4):
-        letter = "h" if count == 2 else "b"
-
-        def pick():
-            if rng.random() < 0.3:
-                return ""
-            return f".{letter}" + "".join(str(rng.randrange(2 * count)) for _ in range(count))
+        pick = functools.partial(elements, rng, count)
         for op in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"):
             for t in types:
                 mask = rng.choice(["", *masks[count]])

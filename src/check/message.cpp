@@ -240,8 +240,7 @@ void describe_tensor(const Scene& scene, const Conflict& conflict, Finding& find
 void describe_reentry(const Scene& scene, const Conflict& conflict, Finding& finding) {
   finding.message = fmt::format(
       "`{}` of {} arrives at barrier {}, but nothing tells it that the barrier's previous round, in which {} took "
-      "part, "
-      "is over",
+      "part, is over",
       scene.facts[conflict.later.instr].opcode, thread_name(scene, conflict.later), conflict.address % kCtaBarriers,
       thread_name(scene, conflict.earlier));
   finding.hint = "use another barrier number, or synchronise with those who waited before arriving again";

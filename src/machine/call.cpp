@@ -9,16 +9,6 @@
 
 namespace plumb::machine {
 
-namespace {
-
-constexpr std::uint64_t kFrameAlignment = 16;
-
-constexpr std::uint64_t aligned(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
-}  // namespace
-
 template <class D>
 void WarpRun<D>::Bytes::push(const Word& word, unsigned width) {
   const auto* from = reinterpret_cast<const std::byte*>(&word.bits);
@@ -79,7 +69,7 @@ void WarpRun<D>::keep(const FunctionPlace& function) {
     Call& call = calls_[lane].back();
     for (const auto& reg : function.registers) call.kept.push(this->word(reg.slot, reg.width, lane), reg.width);
     for (const PredSlot pred : function.preds) call.preds.push_back(this->kept_pred(pred, lane));
-    const ByteRange& params = function.params;
+    const OffsetRange& params = function.params;
     call.kept.push(call_param_bytes(lane) + params.begin, call_param_tags(lane) + params.begin,
                    params.end - params.begin);
   });
@@ -114,7 +104,7 @@ template <class D>
 void WarpRun<D>::forget_run(const FunctionPlace& function) {
   for (const auto& reg : function.registers) this->forget(reg.slot, reg.width);
   for (const PredSlot pred : function.preds) this->forget_pred(pred);
-  const auto forget_bytes = [&](std::byte* bytes, Tag* tags, const ByteRange& range) {
+  const auto forget_bytes = [&](std::byte* bytes, Tag* tags, const OffsetRange& range) {
     std::fill_n(bytes + range.begin, range.end - range.begin, std::byte{0xcd});
     if constexpr (D::kHasTags) std::fill_n(tags + range.begin, range.end - range.begin, domain::kUndefinedTag);
   };

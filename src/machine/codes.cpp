@@ -42,8 +42,7 @@ constexpr Code kCollective{
     "`.sync` instructions wait for every lane of their member mask, `.aligned` ones for every lane "
     "of the warp. A lane that has left, or that waits elsewhere for good, makes the behaviour "
     "undefined. Mend: hoist the instruction out of the divergent branch, `bar.warp.sync` before it, or give the mask "
-    "of "
-    "the lanes that do come."};
+    "of the lanes that do come."};
 constexpr Code kBarrier{
     "machine.barrier", "misuse of a CTA barrier",
     "Barriers are 0 to 15; a thread count is a positive multiple of 32 and the same for everyone in one "

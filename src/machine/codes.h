@@ -31,7 +31,7 @@ extern const Code kDescriptor;      // a matrix descriptor that does not describ
 extern const Code kTensorMemory;    // an access to cells of tensor memory that the warp or operation may not use
 extern const Code kTensorAlloc;     // misuse of the allocation of tensor memory
 extern const Code kTensorInFlight;  // tensor memory is given back, or a block exits, under an operation in flight
-extern const Code kTrap;            // the program executed `trap`
+extern const Code kTrap;            // the program executed `trap` or `brkpt`
 extern const Code kCall;            // a call through a register that holds no such function
 extern const Code kBudget;          // the step budget is used up
 extern const Code kCancelled;       // the caller cancelled

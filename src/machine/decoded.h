@@ -71,9 +71,12 @@ struct GlobalImage {
   std::vector<std::byte> bytes;
 };
 
-struct ByteRange {
+struct OffsetRange {
   std::uint32_t begin = 0, end = 0;
 };
+
+// Frames of functions that may call themselves start at multiples of this.
+inline constexpr std::uint64_t kFrameAlignment = 16;
 
 struct FunctionPlace {
   std::uint32_t first = 0;  // operation of its first instruction
@@ -87,8 +90,8 @@ struct FunctionPlace {
   };
   std::vector<Register> registers;
   std::vector<PredSlot> preds;
-  ByteRange params;  // in the lane's call-parameter area
-  ByteRange locals;  // in the lane's local memory; of a recursive function: in its frame
+  OffsetRange params;  // in the lane's call-parameter area
+  OffsetRange locals;  // in the lane's local memory; of a recursive function: in its frame
   // Registers that hold the frame's start plus an offset, in a recursive function.
   struct FrameAddress {
     Register reg;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -52,7 +53,6 @@ class Decoder final : public DecodeContext {
   void unmodelled(std::string reason) override;
 
  private:
-  void find_reachable(std::uint32_t entry);
   void lay_out_variables(std::uint32_t entry);
   void place_variable(ptx::VarId id);
   // Variables of a function that are not the entry's parameters.
@@ -72,6 +72,10 @@ class Decoder final : public DecodeContext {
   Slot frame_address(std::uint64_t offset, unsigned width);
   // What an initial value takes for a name; none: nothing here fixes it.
   std::optional<std::uint64_t> address_of(const ptx::Variable::Relocation& relocation) const;
+
+  // -- Calls (layout_calls.cpp).
+  std::optional<std::uint32_t> find_body(std::string_view name) const;  // of a function of the module
+  void find_reachable(std::uint32_t entry);
   std::optional<PassedAt> passed(const ptx::Operand& operand, const ptx::Variable& formal, bool is_result);
   std::optional<PassedAt> formal_place(std::uint32_t function, const ptx::Variable& formal, ptx::VarId id) const;
   // The call of one function; none: it does not go with what the instruction passes.

@@ -56,6 +56,11 @@ void InstrProfile::add(const Traffic& more) {
   }
 }
 
+void InstrProfile::add(const InstrProfile& more) {
+  warps += more.warps, lanes += more.lanes, macs += more.macs;
+  for (const Traffic& each : more.traffic) add(each);
+}
+
 // Of one block.
 class Profile::Counter : public StepObserver {
  public:
@@ -66,10 +71,7 @@ class Profile::Counter : public StepObserver {
     const std::lock_guard lock(profile_.mutex_);
     std::vector<InstrProfile>& all = profile_.instrs_;
     if (all.size() < instrs_.size()) all.resize(instrs_.size());
-    for (std::size_t i = 0; i < instrs_.size(); ++i) {
-      all[i].warps += instrs_[i].warps, all[i].lanes += instrs_[i].lanes, all[i].macs += instrs_[i].macs;
-      for (const Traffic& traffic : instrs_[i].traffic) all[i].add(traffic);
-    }
+    for (std::size_t i = 0; i < instrs_.size(); ++i) all[i].add(instrs_[i]);
   }
 
   void stepped(std::uint32_t instr, WarpMask who, std::uint64_t macs) override {

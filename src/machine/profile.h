@@ -42,6 +42,7 @@ struct InstrProfile {
   std::vector<Traffic> traffic;
 
   void add(const Traffic& more);
+  void add(const InstrProfile& more);
 };
 
 // Of one run.

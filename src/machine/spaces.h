@@ -25,6 +25,11 @@ inline constexpr std::uint64_t kModuleGlobals = 0x0000'7d00'0000'0000;
 // In the param space, parameters of device functions and calls start here; the entry's start at 0.
 inline constexpr std::uint64_t kCallParams = 0x80'0000;
 
+// The next multiple; an alignment of 0 asks for none.
+constexpr std::uint64_t aligned(std::uint64_t value, std::uint64_t alignment) {
+  return alignment == 0 ? value : (value + alignment - 1) / alignment * alignment;
+}
+
 constexpr std::uint64_t window(ptx::Space space) {
   switch (space) {
     case ptx::Space::shared:

@@ -156,23 +156,20 @@ ProofState state_of(const Json& value, const std::vector<SourcePtr>& sources) {
 
 Checkpoint::Checkpoint(const task::Task& task, const Candidate& candidate, const Options& options,
                        std::vector<SourcePtr> sources)
-    : task_(task), candidate_(candidate), options_(options), sources_(std::move(sources)) {}
-
-// Whatever a job's answer depends on, but for the seed.
-Json Checkpoint::subject() const {
+    : options_(options), sources_(std::move(sources)) {
   Findings ignored;
   const std::optional<std::string> self = read_file("/proc/self/exe", ignored);
   Json shapes = Json::array();
-  for (const task::Shape& shape : options_.shapes.empty() ? task_.prove_shapes : options_.shapes) {
+  for (const task::Shape& shape : options_.shapes.empty() ? task.prove_shapes : options_.shapes) {
     shapes.push_back(shape.label);
   }
-  return {{"sha256", content_hashes(task_, candidate_, options_)},
-          {"plumb", self ? sha256(*self) : std::string()},
-          {"shapes", std::move(shapes)},
-          {"metadata_draws", options_.metadata_draws},
-          {"log2_failure_limit", of(options_.log2_failure_limit)},
-          {"step_budget", options_.step_budget},
-          {"sample", options_.sample}};
+  subject_ = {{"sha256", content_hashes(task, candidate, options_)},
+              {"plumb", self ? sha256(*self) : std::string()},
+              {"shapes", std::move(shapes)},
+              {"metadata_draws", options_.metadata_draws},
+              {"log2_failure_limit", of(options_.log2_failure_limit)},
+              {"step_budget", options_.step_budget},
+              {"sample", options_.sample}};
 }
 
 bool Checkpoint::load(ProofState& state, Findings& findings) const {
@@ -187,8 +184,7 @@ bool Checkpoint::load(ProofState& state, Findings& findings) const {
   const Json file = Json::parse(source->text(), nullptr, false);
   try {
     if (file.at("format").get<std::string>() != kFormat) return refuse("this is no proof in progress");
-    const Json now = subject();
-    for (const auto& [key, value] : now.items()) {
+    for (const auto& [key, value] : subject_.items()) {
       if (file.at("subject").at(key) == value) continue;
       return refuse(fmt::format("the proof in progress is another one: its {} differ", key));
     }
@@ -211,7 +207,7 @@ void Checkpoint::save(const ProofState& state) const {
   const std::optional<Json> written = of(state, sources_);
   if (!written) return;
   Findings ignored;
-  const Json file = {{"format", kFormat}, {"subject", subject()}, {"state", *written}};
+  const Json file = {{"format", kFormat}, {"subject", subject_}, {"state", *written}};
   write_file(options_.checkpoint, file.dump(1) + "\n", ignored);
 }
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,12 +44,9 @@ class Checkpoint {
   void save(const ProofState& state) const;
 
  private:
-  nlohmann::json subject() const;
-
-  const task::Task& task_;
-  const Candidate& candidate_;
   const Options& options_;
   std::vector<SourcePtr> sources_;
+  nlohmann::json subject_;  // whatever a job's answer depends on, but for the seed
 };
 
 }  // namespace plumb::prove

@@ -56,11 +56,6 @@ bool has_wavefronts(const Traffic& traffic) { return traffic.wavefronts != 0; }
 
 double ratio(std::uint64_t a, std::uint64_t b) { return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b); }
 
-void add_counts(InstrProfile& sum, const InstrProfile& more) {
-  sum.warps += more.warps, sum.lanes += more.lanes, sum.macs += more.macs;
-  for (const Traffic& traffic : more.traffic) sum.add(traffic);
-}
-
 struct Named {
   std::string name;
   InstrProfile counts;
@@ -70,7 +65,7 @@ struct Named {
 template <class Key>
 std::vector<Named> sums(const RunProfile& profile, Key&& key) {
   std::map<std::string, InstrProfile> by_name;
-  for (const ProfiledInstr& instr : profile.instrs) add_counts(by_name[std::string(key(instr))], instr.counts);
+  for (const ProfiledInstr& instr : profile.instrs) by_name[std::string(key(instr))].add(instr.counts);
   std::vector<Named> out;
   for (auto& [name, counts] : by_name) out.push_back({name, std::move(counts)});
   std::stable_sort(out.begin(), out.end(),
@@ -88,7 +83,7 @@ std::vector<Named> by_instruction(const RunProfile& profile) {
 
 InstrProfile whole(const RunProfile& profile) {
   InstrProfile out;
-  for (const ProfiledInstr& instr : profile.instrs) add_counts(out, instr.counts);
+  for (const ProfiledInstr& instr : profile.instrs) out.add(instr.counts);
   std::sort(out.traffic.begin(), out.traffic.end(), [](const Traffic& a, const Traffic& b) {
     return std::tuple(a.space, a.mover, a.kind) < std::tuple(b.space, b.mover, b.kind);
   });

@@ -133,12 +133,12 @@ ValueId Worker::special_product(Format f, ValueId a, ValueId b) {
   }
   if (x == y && peek(a).aux == peek(b).aux) {
     const ValueId base = peek(a).aux;
-    if (x == Kind::Root) return inherit(f, base, a, b);
+    if (x == Kind::Root) return base;
     if (x == Kind::InverseRoot) return div(f, kOneId, base);
     if (x == Kind::Absolute) return mul(f, base, base);
   }
-  if (y == Kind::InverseRoot && equal(a, peek(b).aux)) return inherit(f, root(f, peek(b).aux), a, b);
-  if (x == Kind::InverseRoot && equal(b, peek(a).aux)) return inherit(f, root(f, peek(a).aux), a, b);
+  if (y == Kind::InverseRoot && equal(a, peek(b).aux)) return root(f, peek(b).aux);
+  if (x == Kind::InverseRoot && equal(b, peek(a).aux)) return root(f, peek(a).aux);
   return kNoValue;
 }
 
@@ -219,7 +219,7 @@ ValueId Worker::div(Format f, ValueId a, ValueId b) {
   if (peek(b).is_broken()) return b;
   const Value& y = get(b);
   if (y.is(Kind::Root)) {
-    if (equal(a, y.aux)) return inherit(f, root(f, y.aux), a, b);
+    if (equal(a, y.aux)) return as_result(f, root(f, y.aux), a, b);
     if (equal(a, kOneId)) return as_result(f, inverse_root(f, b), a, b);
   }
   const unsigned zeros = zero_lanes(y.residues);
